@@ -7,6 +7,7 @@
 #include "engine/engine.hpp"
 #include "engine/retry.hpp"
 #include "sinter/errors.hpp"
+#include "trace/host_access.hpp"
 
 namespace sinter::engine {
 
@@ -64,15 +65,32 @@ void Engine::expect_calls(const Bound& bound, const Target& target) {
 
 std::vector<StoragePtr> Engine::call(const Bound& bound, const Frozen& at, std::span<const trace::RecordedPtr> inputs, const trace::Site& site) {
   const ForkGate::Inside inside(fork_gate());
-  if (std::any_of(inputs.begin(), inputs.end(), [](const auto& input) { return !input->evaluated(); })) evaluate(inputs, site);
-  Borrowed borrowed;
-  Workspace& work = *borrowed;
   const Planned& planned = *bound.executable.planned;
   const runtime::DevicePtr& device = at.target.device;
+  const auto input_of = [&](int value) { return bound.leaves->inputs[static_cast<std::size_t>(planned.value(value).leaf)]; };
+  const auto is_result = [&](int input) {
+    return std::any_of(planned.outputs.begin(), planned.outputs.end(),
+                       [&](int output) { return planned.value(output).is_leaf() && input_of(output) == input; });
+  };
+  std::vector<trace::HostPart> parts(inputs.size());  // rows of an evaluated array are read where they are
+  std::vector<trace::RecordedPtr> pending;
+  for (std::size_t k = 0; k < inputs.size(); ++k) {
+    if (inputs[k]->evaluated()) continue;
+    if (device->reads_host() && !is_result(static_cast<int>(k))) parts[k] = trace::part_of_evaluated(inputs[k]);
+    if (!parts[k].held) pending.push_back(inputs[k]);
+  }
+  if (!pending.empty()) evaluate(pending, site);
+  Borrowed borrowed;
+  Workspace& work = *borrowed;
   const auto contents = [&](int value) -> const StoragePtr& {
-    const auto leaf = static_cast<std::size_t>(planned.value(value).leaf);
-    const int input = bound.leaves->inputs[leaf];
-    return input >= 0 ? inputs[static_cast<std::size_t>(input)]->storage : bound.leaves->storages[leaf];
+    const int input = input_of(value);
+    return input >= 0 ? inputs[static_cast<std::size_t>(input)]->storage : bound.leaves->storages[static_cast<std::size_t>(planned.value(value).leaf)];
+  };
+  const auto elements = [&](int value) -> Elements {
+    const int input = input_of(value);
+    const trace::HostPart* const part = input >= 0 ? &parts[static_cast<std::size_t>(input)] : nullptr;
+    if (part && part->held) return {const_cast<std::byte*>(part->elements), nullptr};  // leaves are only read
+    return elements_of(contents(value), device);
   };
   try {
     work.constants = bound.constants;
@@ -80,7 +98,7 @@ std::vector<StoragePtr> Engine::call(const Bound& bound, const Frozen& at, std::
     work.calls = bound.leaves->calls;
     work.sites = &bound.leaves->sites;
     work.elements.resize(planned.values.size());
-    for (const int value : bound.executable.data) work.elements[static_cast<std::size_t>(value)] = elements_of(contents(value), device);
+    for (const int value : bound.executable.data) work.elements[static_cast<std::size_t>(value)] = elements(value);
     run(bound.executable, at.target, work);
   } catch (const DeviceError& error) {
     trace::fail_on_device(site, error, error.what());

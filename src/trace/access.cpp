@@ -26,6 +26,50 @@ std::int64_t Tensor::size(int axis, Location where) const {
   return shape[static_cast<std::size_t>(checked_axis(site, axis, static_cast<std::int64_t>(shape.size())))];
 }
 
+namespace trace {
+
+namespace {
+
+/// Returns the row-major number of the first element of a slice, if its elements are consecutive; -1 otherwise.
+std::int64_t start_of_consecutive(const Recorded& slice, const Shape& whole) {
+  std::int64_t start = 0, apart = 1;
+  bool inside = true;  // the axes after this one are whole
+  for (std::size_t k = whole.size(); k-- > 0; apart *= whole[k]) {
+    const std::int64_t first = slice.ints[2 * k], step = slice.ints[2 * k + 1], size = slice.shape[k];
+    start += first * apart;
+    if (inside ? size > 1 && step != 1 : size > 1) return -1;
+    inside = inside && size == whole[k];
+  }
+  return start;
+}
+
+}  // namespace
+
+HostPart part_of_evaluated(const RecordedPtr& node) {
+  if (node->symbolic || element_count(node->shape) == 0) return {};
+  RecordedPtr below = node;
+  std::int64_t start = 0;
+  while (!below->evaluated()) {
+    const Operands operands = below->inputs();
+    if (operands.empty()) break;  // a leaf, or evaluated meanwhile
+    if (below->op == Op::slice) {
+      const std::int64_t first = start_of_consecutive(*below, operands[0]->shape);
+      if (first < 0) return {};
+      start += first;
+    } else if (below->op != Op::reshape) {
+      return {};
+    }
+    below = operands[0];
+  }
+  if (!below->evaluated()) return {};
+  const StoragePtr storage = below->storage;
+  const std::lock_guard lock(storage->lock);
+  if (!storage->host) return {};
+  return {storage->host, static_cast<const std::byte*>(storage->host.get()) + static_cast<std::size_t>(start) * itemsize(node->dtype)};
+}
+
+}  // namespace trace
+
 namespace {
 
 [[noreturn]] void refuse_type(const Site& site, DType held, DType wanted) {

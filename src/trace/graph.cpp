@@ -47,7 +47,7 @@ double Scalar::as_double() const {
 std::uint64_t Scalar::bits() const {
   std::uint64_t bits = 0;
   visit_storage(dtype, [&]<class T>() {
-    const T value = is_floating(dtype) ? static_cast<T>(f) : static_cast<T>(i);
+    const T value = is_floating(dtype_of<T>) ? static_cast<T>(f) : static_cast<T>(i);
     std::memcpy(&bits, &value, sizeof value);
   });
   return bits;

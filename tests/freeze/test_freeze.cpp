@@ -87,6 +87,60 @@ TEST_CASE("results have separate memory, even if they are inputs, views, constan
   check_near(f({first[0], second[0]})[0], first[0] + second[0]);
 }
 
+TEST_CASE("inputs that are parts of an evaluated array") {
+  const Function twice = freeze([](const Tensor& x) { return x * 2.f; }, {{DType::float32, {{"n", 7}}}});
+  const Function both = freeze([](const std::vector<Tensor>& in) { return std::vector<Tensor>{in[0], in[0] + in[1]}; },
+                               {{DType::float32, {{"n", 7}}}, {DType::float32, {{"n", 7}}}});
+  const Tensor whole = random_tensor({4, 6, 5});
+  eval(whole);
+  const auto below = [](std::int64_t limit) { return static_cast<std::int64_t>(testing::numbers()() % static_cast<std::uint64_t>(limit)); };
+  const auto part = [&] {
+    Tensor x = whole;
+    for (std::int64_t ops = 1 + below(3); ops > 0; --ops) {
+      const auto rank = static_cast<std::int64_t>(x.shape().size());
+      switch (below(4)) {
+        case 0: x = reshape(x, {-1}); break;
+        case 1:
+          x = permute(x, [&] {
+            std::vector<std::int64_t> axes(static_cast<std::size_t>(rank));
+            for (std::int64_t k = 0; k < rank; ++k) axes[static_cast<std::size_t>((k + 1) % rank)] = k;
+            return axes;
+          }());
+          break;
+        default: {  // mostly whole axes and steps of 1, so that elements are often consecutive
+          std::vector<Index> indices;
+          for (const std::int64_t size : x.shape()) {
+            const std::int64_t first = below(3) ? 0 : below(size), last = below(2) ? size : first + 1 + below(size - first);
+            if (below(8)) indices.emplace_back(Slice{first, last, 1 + (below(6) == 0)});
+            else indices.emplace_back(Slice{last - 1, first == 0 ? std::nullopt : std::optional(first - 1), -1});
+          }
+          x = x.at(indices);
+        }
+      }
+    }
+    return reshape(x, {-1});
+  };
+  const auto launched = [&](const Tensor& x) {
+    const Counters before = counters();
+    eval(twice(x));
+    return counters().kernels_launched - before.kernels_launched;
+  };
+  if (!testing::on_gpu()) {
+    CHECK(launched(whole(1)(2)) == 1);  // consecutive elements are read where they are
+    CHECK(launched(reshape(whole(Slice{1, 3}), {-1})) == 1);
+    CHECK(launched(whole(1)(ellipsis, 2)) == 2);
+  }
+  for (int round = 0; round < 60; ++round) {
+    const Tensor x = part(), y = random_tensor({x.size(0)});
+    const auto got = twice(x)[0].to_vector<float>();
+    const auto results = both({x, y});
+    eval(results);
+    const auto numbers = x.to_vector<float>(), others = y.to_vector<float>();
+    CHECK(results[0].to_vector<float>() == numbers);
+    for (std::size_t k = 0; k < numbers.size(); ++k) CHECK((got[k] == numbers[k] * 2 && results[1].to_vector<float>()[k] == numbers[k] + others[k]));
+  }
+}
+
 TEST_CASE("parts that depend on no input are computed once") {
   const Tensor w = random_tensor({64, 64}), gain = random_tensor({64});
   const auto formula = [=](const std::vector<Tensor>& in) {
