@@ -55,8 +55,8 @@ std::vector<std::string> dump_kernels(const std::vector<Tensor>& tensors, std::s
             engine::write_strings(std::string(directory), nest, source, runtime::kind_of(planned->limits), assembly, engine::source_notes(explained, step));
         paths.insert(paths.end(), written.begin(), written.end());
       };
-      for (const auto& made : step.call_kernels) write(engine::nest_named(made.source.entry), made.source);
-      if (!step.library) write(step.nest, step.made.source);
+      for (const auto& made : step.call_kernels) write(engine::nest_named(made.source().entry), made.source());
+      if (!step.library) write(step.nest, step.made.source());
     }
   }
   return paths;

@@ -58,7 +58,7 @@ std::string result_name(const Planned& planned, int value, const std::vector<tra
 // Estimates the memory of a plan. Its sources take most of it.
 std::size_t cost_of(const Planned& planned) {
   std::size_t cost = planned.values.size() * 256;
-  for (const auto& step : planned.steps) cost += 4096 + step.made.source.text.size();
+  for (const auto& step : planned.steps) cost += 4096 + step.made.source().text.size();
   return cost;
 }
 

@@ -202,7 +202,7 @@ std::string text_of(const Explained& explained, const ExplainOptions& options) {
       const bool here = has_implementation(plan.limits, step.call);
       if (library && here) text += fmt::format("   library {}\n", library(step.call));
       for (const Made& made : step.call_kernels)
-        text += fmt::format("   kernel  {}{}; {}\n", made.source.entry, resources_text(made.report), binary_text(made, history.reused));
+        text += fmt::format("   kernel  {}{}; {}\n", made.source().entry, resources_text(made.report), binary_text(made, history.reused));
       if (s + 1 < plan.steps.size() && plan.steps[s + 1].is_epilogue) text += fmt::format("   epilogue step {} runs on each piece of the result\n", s + 2);
       else if (!step.alone.empty()) text += fmt::format("   epilogue none: {}\n", step.alone);
       if (!here)
@@ -328,7 +328,7 @@ void add_steps(const Explained& explained, std::size_t number, nlohmann::json& k
       if (const auto& library = runtime::kind_of(plan.limits).library; library && here) entry["library"] = library(step.call);
       entry["kernels"] = json::array();
       for (const Made& made : step.call_kernels)
-        entry["kernels"].push_back({{"name", made.source.entry},
+        entry["kernels"].push_back({{"name", made.source().entry},
                                     {"registers", figure_or_null(made.report.registers)},
                                     {"spill_bytes", figure_or_null(made.report.spill_bytes)},
                                     {"origin", origin_name(made, explained.history.reused)},

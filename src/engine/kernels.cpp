@@ -11,6 +11,7 @@
 #include "base/own_fault.hpp"
 #include "base/timeline.hpp"
 #include "cache/entry.hpp"
+#include "engine/archive.hpp"
 #include "engine/tuned.hpp"
 #include "sinter/counted.hpp"
 #include "sinter/errors.hpp"
@@ -31,6 +32,18 @@ void warn_of_no_compiler(const runtime::Kind& kind) {
 // Returns null for a device that cannot interpret nests. The engine then copies the operands to a device that can.
 runtime::KernelPtr stand_in(const jit::LoopNest& nest, const Target& target) {
   return target.device && target.kind().interprets ? target.device->load(nest, {}) : nullptr;
+}
+
+/// Returns a text that is equal for two nests and targets only if they have the same source: all but the values of the nest's parameters.
+std::string structure_of(jit::LoopNest nest, fuse::Limits limits, const std::string& compiler) {
+  std::fill(nest.ints.begin(), nest.ints.end(), 0);
+  for (auto* accesses : {&nest.inputs, &nest.outputs})
+    for (jit::Access& access : *accesses) access.buffer = access.offset = 0;
+  for (jit::Scalar& scalar : nest.scalars) scalar.node = 0;
+  ArchiveWriter writer;
+  writer.bytes = compiler;
+  writer(limits, nest);
+  return std::move(writer.bytes);
 }
 
 std::string note_of_compiler(const runtime::Kind& kind) { return fmt::format("compiler-{}", kind.name); }
@@ -181,11 +194,33 @@ Made Kernels::make(const jit::LoopNest& nest, const Target& target, const std::s
     made.kernel = stand_in(nest, target);
     return made;
   }
+  return make(generated(nest, target), nest, target, split_reason);
+}
+
+/// Returns the identity of the compiler. If it is no longer installed, its binaries may still be in the cache.
+std::string Kernels::compiler_of(const runtime::Kind& kind) const {
+  if (const jit::Compiler* compiler = kind.compiler()) return compiler->identity();
+  return disk()->recall(note_of_compiler(kind)).value_or(std::string());
+}
+
+/// Generates the source, or returns the one that was generated for the same nest with other values of its parameters.
+Kernels::Generated Kernels::generated(const jit::LoopNest& nest, const Target& target) {
+  const runtime::Kind& kind = target.kind();
+  const std::string compiler = compiler_of(kind), structure = structure_of(nest, target.limits, compiler);
+  {
+    const std::lock_guard lock(mutex_);
+    if (const Generated* known = sources_.find(structure); known && !known->entry.expired()) return *known;
+  }
   ++totals_.generated;
   timeline::Span span("generate", nest.name.c_str());
   jit::Source source = kind.generate(nest, target.limits);
   span.stop();
-  return make(std::move(source), nest, target, split_reason);
+  source.generator = kind.generator;
+  source.compiler = compiler;
+  const Generated made{std::make_shared<const jit::Source>(source), entry_of(source)};
+  const std::lock_guard lock(mutex_);
+  sources_.replace(structure, made, structure.size() + source.text.size());
+  return made;
 }
 
 std::vector<Made> Kernels::make_for(const fuse::LibraryCall& call, const Target& target) {
@@ -195,15 +230,19 @@ std::vector<Made> Kernels::make_for(const fuse::LibraryCall& call, const Target&
   for (jit::Source& source : kind.call_sources(call, target.limits)) {
     stop_if_interrupted();
     ++totals_.generated;
+    source.generator = kind.generator;
+    source.compiler = compiler_of(kind);
+    const auto kept = entry_of(source);
     const jit::LoopNest nest = nest_named(source.entry);
-    all.push_back(make(std::move(source), nest, target, "a part of " + fuse::to_string(call)));
+    all.push_back(make({std::make_shared<const jit::Source>(std::move(source)), kept}, nest, target, "a part of " + fuse::to_string(call)));
   }
   return all;
 }
 
-Made Kernels::make(jit::Source source, const jit::LoopNest& nest, const Target& target, const std::string& split_reason) {
+Made Kernels::make(const Generated& generated, const jit::LoopNest& nest, const Target& target, const std::string& split_reason) {
   Made made;
-  made.source = std::move(source);
+  made.generated = generated.source;
+  const jit::Source& source = *generated.source;
   const runtime::Kind& kind = target.kind();
   const auto interpret = [&](std::string why) {
     made.interpreted = true;
@@ -212,15 +251,10 @@ Made Kernels::make(jit::Source source, const jit::LoopNest& nest, const Target& 
     made.kernel = stand_in(nest, target);
     return made;
   };
-  made.source.generator = kind.generator;
-  dump_strings(nest, made.source, kind);
+  dump_strings(nest, source, kind);
   const jit::Compiler* compiler = kind.compiler();
-  if (compiler) {
-    made.source.compiler = compiler->identity();
-  } else if (const auto last = disk()->recall(note_of_compiler(kind))) {
-    made.source.compiler = *last;  // the compiler is no longer installed, but its binaries are in the cache
-  }
-  const auto entry = entry_of(made.source);
+  auto entry = generated.entry.lock();
+  if (!entry) entry = entry_of(source);
   const bool may_run_ahead = !target.wait && kind.interprets && target.device && !kind.reports_resources && kind.same_bits(nest);
   const auto run_ahead = [&] {
     made.later = entry;
@@ -234,21 +268,21 @@ Made Kernels::make(jit::Source source, const jit::LoopNest& nest, const Target& 
     made.origin = jit::Origin::memory;
     if (entry->failure.empty()) ++totals_.from_memory;
   } else {
-    if (find_on_disk(*entry, made.source)) {
+    if (find_on_disk(*entry, source)) {
       made.origin = jit::Origin::disk;
     } else if (!compiler) {
       warn_of_no_compiler(kind);
       entry->failure = fmt::format("no {} was found", kind.compiler_name);
-    } else if (may_run_ahead && compile_later(entry, made.source, kind, split_reason)) {
-      log().debug("{}: interpreted until it is compiled", made.source.entry);
+    } else if (may_run_ahead && compile_later(entry, source, kind, split_reason)) {
+      log().debug("{}: interpreted until it is compiled", source.entry);
       return run_ahead();
     } else {
-      compile(*entry, made.source, kind, split_reason);
+      compile(*entry, source, kind, split_reason);
     }
     entry->state = State::done;
   }
   if (target.device && entry->failure.empty()) {
-    made.kernel = load(*entry, made.source, nest, target, split_reason);
+    made.kernel = load(*entry, source, nest, target, split_reason);
     if (made.kernel && made.origin != jit::Origin::memory) made.origin = entry->binary.origin;
     if (!made.kernel && entry->failure.empty()) {
       ++totals_.fallbacks;
@@ -269,25 +303,25 @@ runtime::Kernel* Kernels::current(const Made& made, const jit::LoopNest& nest, c
   if (!made.later || made.later->state != State::done) return made.kernel.get();
   std::lock_guard lock(made.later->mutex);
   if (!made.later->failure.empty()) return made.kernel.get();
-  const auto loaded = load(*made.later, made.source, nest, target, {});
+  const auto loaded = load(*made.later, made.source(), nest, target, {});
   if (!loaded) return made.kernel.get();
   made.ready.kernel.store(loaded.get(), std::memory_order_release);
   return loaded.get();
 }
 
 std::string Kernels::entry_of(const Made& made, const runtime::Kind& kind) {
-  if (made.source.text.empty() || made.interpreted) return {};
-  const auto entry = entry_of(made.source);
+  if (made.source().text.empty() || made.interpreted) return {};
+  const auto entry = entry_of(made.source());
   const std::lock_guard lock(entry->mutex);
   if (entry->state != State::done) {
-    if (!find_on_disk(*entry, made.source)) {
+    if (!find_on_disk(*entry, made.source())) {
       if (!kind.compiler()) return {};
-      compile(*entry, made.source, kind, {});
+      compile(*entry, made.source(), kind, {});
     }
     entry->state = State::done;
   }
   if (!entry->failure.empty()) return {};
-  const auto bytes = cache::encode(cache::key_text(made.source), entry->binary);
+  const auto bytes = cache::encode(cache::key_text(made.source()), entry->binary);
   return {bytes.begin(), bytes.end()};
 }
 

@@ -51,7 +51,7 @@ struct Ready {
 
 /// One kernel in the form that the engine uses.
 struct Made {
-  jit::Source source;  // empty text: interpreted
+  std::shared_ptr<const jit::Source> generated;  // null: interpreted
   jit::ResourceReport report;
   jit::Origin origin = jit::Origin::compiled;
   bool interpreted = false;
@@ -59,6 +59,11 @@ struct Made {
   runtime::KernelPtr kernel;        // null if the target has no device, or if the device cannot interpret nests
   std::shared_ptr<Compiled> later;  // the compiled kernel; set while `kernel` is the interpreter's
   mutable Ready ready;              // the kernel of `later`, which owns it
+  /// Returns the source, which is empty if the kernel is interpreted.
+  const jit::Source& source() const {
+    static const jit::Source none;
+    return generated ? *generated : none;
+  }
 };
 
 struct Totals {
@@ -68,7 +73,7 @@ struct Totals {
 
 class Kernels {
  public:
-  Kernels(Totals& totals, ForkGate& gate) : totals_(totals), background_(gate), entries_(kMaxBytes) {}
+  Kernels(Totals& totals, ForkGate& gate) : totals_(totals), background_(gate), entries_(kMaxBytes), sources_(kMaxSourceBytes) {}
 
   /// Sets the disk cache and the dump folder from now on.
   void configure(const cache::Settings& settings, const std::string& dump);
@@ -98,10 +103,18 @@ class Kernels {
   void after_fork(bool child);
 
  private:
-  static constexpr std::size_t kMaxBytes = 64 << 20;  // bytes of keys, which contain the source, and of images
+  static constexpr std::size_t kMaxBytes = 64 << 20;        // bytes of keys, which contain the source, and of images
+  static constexpr std::size_t kMaxSourceBytes = 16 << 20;  // bytes of generated sources and of the nests from which they were generated
 
+  /// A source, and the state of its key.
+  struct Generated {
+    std::shared_ptr<const jit::Source> source;
+    std::weak_ptr<Compiled> entry;
+  };
   std::shared_ptr<Compiled> entry_of(const jit::Source& source);
-  Made make(jit::Source source, const jit::LoopNest& nest, const Target& target, const std::string& split_reason);
+  std::string compiler_of(const runtime::Kind& kind) const;
+  Generated generated(const jit::LoopNest& nest, const Target& target);
+  Made make(const Generated& generated, const jit::LoopNest& nest, const Target& target, const std::string& split_reason);
   void dump_strings(const jit::LoopNest& nest, const jit::Source& source, const runtime::Kind& kind);
   bool find_on_disk(Compiled& entry, const jit::Source& source);
   void compile(Compiled& entry, const jit::Source& source, const runtime::Kind& kind, const std::string& split_reason);
@@ -112,6 +125,7 @@ class Kernels {
   Background background_;
   mutable std::mutex mutex_;
   Lru<std::string, std::shared_ptr<Compiled>> entries_;  // by the full text of the key
+  Lru<std::string, Generated> sources_;                  // by the target and the structure of the nest
   std::shared_ptr<cache::DiskCache> disk_;
   std::string dump_;
   std::optional<std::string> tuning_mark_;  // the mark of disk_

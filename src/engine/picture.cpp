@@ -196,7 +196,7 @@ std::string picture_html(const std::vector<Explained>& evaluations) {
         json both = json::object();
         if (!step.library) {
           both["nest"] = text_number(to_string(step.nest));
-          if (!step.made.source.text.empty()) both["source"] = text_number(step.made.source.text);
+          if (!step.made.source().text.empty()) both["source"] = text_number(step.made.source().text);
         }
         of_steps.push_back(both);
       }

@@ -224,7 +224,7 @@ class KernelsOfFile {
       if (target_name_.empty()) target_name_ = sources[k].target;
       auto made = loaded(kernels[k], nest_named(sources[k].entry));
       if (!made) return Engine::get().kernels().make_for(call, target_);
-      made->source = sources[k];
+      made->generated = std::make_shared<const jit::Source>(sources[k]);
       all.push_back(std::move(*made));
     }
     return all;

@@ -94,7 +94,7 @@ TEST_CASE("a valid entry that cannot be loaded is compiled again, once") {
     return made;
   };
   engine::Totals cold;
-  const auto source = run(cold).source;
+  const jit::Source source = run(cold).source();
   CHECK(cold.compiled == 1);
   // The checksum is right, but the entry is no machine code.
   cache::DiskCache cache({folder.path, std::uint64_t{1} << 30});
@@ -131,6 +131,10 @@ TEST_CASE("a kernel is interpreted until its machine code is available") {
   const auto next = kernels.make(nest, target, "");
   CHECK(!next.later);
   CHECK(totals.from_memory == 1);
+  auto longer = nest;
+  longer.ints[0] = 6;
+  CHECK(kernels.make(longer, target, "").generated == next.generated);  // the sizes are parameters
+  CHECK(totals.generated == 1);
 }
 
 namespace {

@@ -164,7 +164,7 @@ TEST_CASE("kernels of every family compile for real architectures as they were p
       const auto planned = scheduled.planned;
       for (std::size_t s = 0; s < planned->steps.size(); ++s) {
         for (const auto& of_call : planned->steps[s].call_kernels) {
-          CAPTURE(of_call.source.entry);
+          CAPTURE(of_call.source().entry);
           REQUIRE(!of_call.interpreted);
           CHECK(of_call.report.spill_bytes == 0);
           CHECK(of_call.report.registers <= kFloor);
@@ -198,7 +198,7 @@ TEST_CASE("kernels of every family compile for real architectures as they were p
         }
         // With one row axis there is nothing to split.
         if (nest.rows == 1 && !schedule.is<sn::jit::ContractionForm>() && !schedule.lanes_along_rows()) {
-          const std::string loop = part_of_text(made.source.text, "for (unsigned int row = ");
+          const std::string loop = part_of_text(made.source().text, "for (unsigned int row = ");
           CHECK(loop.substr(0, loop.find("\n    }\n")).find(" % s") == std::string::npos);
         }
       }
@@ -250,7 +250,7 @@ TEST_CASE("rows that a cluster can stage are one kernel on each architecture tha
           CHECK((report.registers + 7) / 8 * 8 * launch.threads <= kRegistersOfMultiprocessor);
           CHECK(report.shared_bytes + launch.shared_bytes <= limits.row_bytes + sn::fuse::kPartsBytes);
           CHECK(launch.blocks % nest.schedule.cluster() == 0);
-          CHECK(planned->steps[0].made.source.text.find("__cluster_dims__(") != std::string::npos);
+          CHECK(planned->steps[0].made.source().text.find("__cluster_dims__(") != std::string::npos);
           // Read once and written once, and a layer norm's weights a few times at most.
           const double moved = 2.0 * 200.0 * static_cast<double>(width * static_cast<std::int64_t>(sn::itemsize(t)));
           CHECK(planned->bytes_moved <= moved * 1.02);

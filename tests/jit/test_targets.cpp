@@ -201,7 +201,7 @@ TEST_CASE("a kernel that spills is split again until none spills, and the result
   CHECK(warm.from_disk == cold.compiled);
   CHECK(reasons(*second) == reasons(*first));
   REQUIRE(second->steps.size() == first->steps.size());
-  for (std::size_t s = 0; s < first->steps.size(); ++s) CHECK(second->steps[s].made.source.text == first->steps[s].made.source.text);
+  for (std::size_t s = 0; s < first->steps.size(); ++s) CHECK(second->steps[s].made.source().text == first->steps[s].made.source().text);
 }
 
 TEST_SUITE_END();
