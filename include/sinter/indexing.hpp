@@ -38,6 +38,10 @@ Tensor add_at(const Arg& x, const std::vector<Index>& index, const Arg& values);
 template <std::integral I> Tensor add_at(const Arg& x, std::initializer_list<I> places, const Arg& values) {  // {0, 2} lists places, as in x({0, 2})
   return add_at(x, Index(places, x.where()), values);
 }
+/// The same with products, minima and maxima: NumPy's multiply.at, minimum.at and maximum.at. NaN stays NaN.
+Tensor multiply_at(const Arg& x, const std::vector<Index>& index, const Arg& values);
+Tensor minimum_at(const Arg& x, const std::vector<Index>& index, const Arg& values);
+Tensor maximum_at(const Arg& x, const std::vector<Index>& index, const Arg& values);
 /// The order in which the values of one place are combined. in_pairs first combines the values with each other, in pairs, and then the result with x; the
 /// function has to be associative. one_by_one combines each value in turn with x, at most a thousand values for a place.
 enum class Combining : std::uint8_t { in_pairs, one_by_one };
@@ -49,7 +53,7 @@ struct Combiner {
 };
 Tensor combine_at(const Arg& x, const std::vector<Index>& index, const Arg& values, Combining how, const Combiner& f);
 }  // namespace detail
-/// Returns x with f(x, value) at the places that an index selects. f is applied once for each value, as by NumPy's ufunc.at: combine_at(x, i, v, sn::maximum).
+/// Returns x with f(x, value) at the places that an index selects. f is applied once for each value, as by NumPy's ufunc.at: combine_at(x, i, v, sn::bitwise_or).
 /// The order is fixed, so each run gives the same bits. Evaluates the places. The results of f must have a type that may be assigned to parts of x.
 template <class F> Tensor combine_at(const Arg& x, const std::vector<Index>& index, const Arg& values, F f, Combining how = Combining::in_pairs) {
   return detail::combine_at(x, index, values, how,

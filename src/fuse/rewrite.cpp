@@ -350,12 +350,23 @@ int last_match(Graph& out, const Node& node) {
   const int left = pairs.computed(Op::equal, DType::bool_, matches.shape, {last, untouched});
   return pairs.computed(Op::where, node.dtype, matches.shape, {left, node.inputs[0], value});
 }
-int sum_of_matches(Graph& out, const Node& node) {
+/// Returns the reduction that combines the values of a row; a scatter that replaces has none.
+std::optional<Op> reduction_of(Op scatter) {
+  switch (scatter) {
+    case Op::scatter_add: return Op::reduce_sum;
+    case Op::scatter_prod: return Op::reduce_prod;
+    case Op::scatter_min: return Op::reduce_min;
+    case Op::scatter_max: return Op::reduce_max;
+    default: return {};
+  }
+}
+int combined_matches(Graph& out, const Node& node) {
+  const Op reduction = *reduction_of(node.op);
   Matches matches(out, node);
   Pairs& pairs = matches.pairs;
-  const int zero = pairs.constant(trace::make_scalar_int(node.dtype, 0));
-  const int sum = pairs.reduced(Op::reduce_sum, pairs.compute(Op::where, node.dtype, {matches.hit, matches.values(out, node), zero}));
-  return pairs.computed(Op::add, node.dtype, matches.shape, {node.inputs[0], sum});
+  const int neutral = pairs.constant(trace::neutral(reduction, node.dtype));
+  const int all = pairs.reduced(reduction, pairs.compute(Op::where, node.dtype, {matches.hit, matches.values(out, node), neutral}));
+  return pairs.computed(trace::primitive(reduction).combine, node.dtype, matches.shape, {node.inputs[0], all});
 }
 
 // ---- sorts and scatters by digits, where comparing all pairs takes longer
@@ -405,8 +416,9 @@ class Places : public Pairs {
   }
 };
 
-/// Adds each row's values to it, from the first to the last.
-int sum_in_order(Graph& out, const Node& node, std::vector<Inverted>& known) {
+/// Combines each row's values with it, from the first to the last.
+int combined_in_order(Graph& out, const Node& node, std::vector<Inverted>& known) {
+  const Op reduction = *reduction_of(node.op);
   const Size rows = node.shape[0], columns = node.shape[1], k = out.nodes[node.inputs[1]].shape[0];
   Places places(out, node, {rows, columns, k});
   const Inverted by = places.inverted(known);
@@ -417,12 +429,12 @@ int sum_in_order(Graph& out, const Node& node, std::vector<Inverted>& known) {
   const auto both = [&](Op op, int a, int b) { return places.compute(op, DType::bool_, {a, b}); };
   const int inside =
       both(Op::bitwise_and, both(Op::less_equal, places.spread(by.first, {rows, 1, 1}), place), both(Op::less, place, places.spread(by.end, {rows, 1, 1})));
-  const int zero = places.constant(trace::make_scalar_int(node.dtype, 0)), first = places.view(by.first, {rows, 1}, node.shape),
+  const int neutral = places.constant(trace::neutral(reduction, node.dtype)), first = places.view(by.first, {rows, 1}, node.shape),
             end = places.view(by.end, {rows, 1}, node.shape);
-  const int sum = places.reduced(Op::reduce_sum, places.compute(Op::where, node.dtype, {inside, places.spread(turned, {1, columns, k}), zero}));
-  out.nodes[sum].inputs.insert(out.nodes[sum].inputs.end(), {first, end});
-  out.nodes[sum].taken = (k + rows - 1) / rows;
-  return places.computed(Op::add, node.dtype, node.shape, {node.inputs[0], sum});
+  const int all = places.reduced(reduction, places.compute(Op::where, node.dtype, {inside, places.spread(turned, {1, columns, k}), neutral}));
+  out.nodes[all].inputs.insert(out.nodes[all].inputs.end(), {first, end});
+  out.nodes[all].taken = (k + rows - 1) / rows;
+  return places.computed(trace::primitive(reduction).combine, node.dtype, node.shape, {node.inputs[0], all});
 }
 
 /// Replaces each row by its last value.
@@ -463,7 +475,7 @@ LibraryCall call_by_digits(const Graph& graph, const Node& node) {
 /// that compare can fuse with others.
 bool goes_by_digits(const Graph& graph, const Node& node, const Limits& limits) {
   const bool sorts = node.op == Op::sort || node.op == Op::argsort;
-  if (!limits.sorts_by_digits || (!sorts && node.op != Op::scatter && node.op != Op::scatter_add)) return false;
+  if (!limits.sorts_by_digits || (!sorts && node.op != Op::scatter && !reduction_of(node.op))) return false;
   const Node& compared = graph.nodes[node.inputs[sorts ? 0 : 1]];
   if (compared.elements == 0 || node.elements == 0) return false;
   const double each = sorts ? kSortedPair : kMatchedPair;
@@ -487,8 +499,9 @@ bool numbers_fit(const Graph& graph, const Node& node) {
 int by_digits_of(Graph& out, Node node, std::vector<Inverted>& known) {
   switch (node.op) {
     case Op::scatter: return last_in_order(out, node, known);
-    case Op::scatter_add: return sum_in_order(out, node, known);
-    default: return push(out, std::move(node));
+    case Op::sort:
+    case Op::argsort: return push(out, std::move(node));
+    default: return combined_in_order(out, node, known);
   }
 }
 

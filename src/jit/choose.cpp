@@ -56,6 +56,14 @@ bool gains_from_tiles(const LoopNest& nest) {
   return may_tile(nest) && (std::any_of(nest.inputs.begin(), nest.inputs.end(), apart) || std::any_of(nest.outputs.begin(), nest.outputs.end(), apart));
 }
 
+// Returns whether neighbouring points of the axis before the lanes use the same cache lines of an access that has a stride along the lanes.
+bool shares_lines(const LoopNest& nest, const Access& access) {
+  constexpr std::int64_t kLine = 64;
+  const int down = coefficient(nest, access.index, nest.lane_axis() - 1);
+  const std::int64_t stride = down == kOne ? 1 : down >= 0 ? std::abs(nest.ints[static_cast<std::size_t>(down)]) : kLine;
+  return walks_apart(nest, access) && stride * static_cast<std::int64_t>(itemsize(access.dtype)) < kLine;
+}
+
 // Returns whether several rows may be read at once: the kernel is vectorised along a parallel axis.
 bool may_panel(const LoopNest& nest) {
   const auto scans = [&](const Stage& stage) { return has_scan(nest, stage); };
@@ -88,7 +96,11 @@ void choose_cpu_part(const LoopNest& nest, const ScheduleOverride& overrides, Sc
     for (const Stage& stage : nest.stages) cost += cost_of(nest, stage);
     pointwise->unroll = unroll(cost <= 8 ? 2 : 4);
   } else if (auto* tiles = std::get_if<TilesForm>(&schedule.form)) {
-    tiles->tile = overrides.number("tile", tiles->tile);
+    // Where no tile uses whole cache lines, it only saves the computation of positions along the lanes, and more rows would evict each other's lines.
+    constexpr int kFewRows = 16;
+    const auto shares = [&](const Access& access) { return shares_lines(nest, access); };
+    const bool lines = std::any_of(nest.inputs.begin(), nest.inputs.end(), shares) || std::any_of(nest.outputs.begin(), nest.outputs.end(), shares);
+    tiles->tile = overrides.number("tile", lines ? tiles->tile : kFewRows);
     // Tiles write scattered cache lines. Streaming stores avoid both reading lines that are overwritten and evicting each other's lines.
     schedule.stream = 8;
   } else if (auto* columns = std::get_if<ColumnsForm>(&schedule.form)) {

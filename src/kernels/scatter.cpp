@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/threads.hpp"
+#include "kernels/primitives/interpreter_math.hpp"
 
 namespace sinter::kernels {
 namespace {
@@ -26,12 +27,28 @@ struct Matrix {
 struct Replace {
   template <class T> T operator()(T, T value) const { return value; }
 };
+template <class T, class Compute> T computed(T a, T b, const Compute& compute) {
+  if constexpr (std::is_arithmetic_v<T>) return compute(a, b);
+  else return T(compute(static_cast<float>(a), static_cast<float>(b)));
+}
 struct Add {
   template <class T> T operator()(T a, T b) const {
-    if constexpr (std::is_same_v<T, bool>) return a || b;
-    else if constexpr (std::is_integral_v<T>) return static_cast<T>(static_cast<std::make_unsigned_t<T>>(a) + static_cast<std::make_unsigned_t<T>>(b));
-    else if constexpr (std::is_floating_point_v<T>) return a + b;
-    else return T(static_cast<float>(a) + static_cast<float>(b));
+    return computed(a, b, [](auto x, auto y) { return math::add(x, y); });
+  }
+};
+struct Multiply {
+  template <class T> T operator()(T a, T b) const {
+    return computed(a, b, [](auto x, auto y) { return math::multiply(x, y); });
+  }
+};
+struct Minimum {
+  template <class T> T operator()(T a, T b) const {
+    return computed(a, b, [](auto x, auto y) { return math::minimum(x, y); });
+  }
+};
+struct Maximum {
+  template <class T> T operator()(T a, T b) const {
+    return computed(a, b, [](auto x, auto y) { return math::maximum(x, y); });
   }
 };
 
@@ -43,10 +60,14 @@ template <class T> struct Scatter {
   std::int64_t count, index_stride;
   T* result;
 
-  void copy(std::int64_t first_row, std::int64_t last_row, std::int64_t first_column, std::int64_t last_column) const {
+  void copy(std::int64_t first_row, std::int64_t last_row) const {
+    if (old.row_stride == old.columns && (old.column_stride == 1 || old.columns == 1)) {
+      std::copy(base + first_row * old.columns, base + last_row * old.columns, result + first_row * old.columns);
+      return;
+    }
     for (std::int64_t row = first_row; row < last_row; ++row) {
       const T* from = base + row * old.row_stride;
-      for (std::int64_t c = first_column; c < last_column; ++c) result[row * old.columns + c] = from[c * old.column_stride];
+      for (std::int64_t c = 0; c < old.columns; ++c) result[row * old.columns + c] = from[c * old.column_stride];
     }
   }
   bool inside(std::int64_t row) const { return static_cast<std::uint64_t>(row) < static_cast<std::uint64_t>(old.rows); }
@@ -78,7 +99,7 @@ template <class T> struct Scatter {
                                    ? 1
                                    : std::clamp<std::int64_t>((old.rows + count) * old.columns / kTaskElements, 1,
                                                               std::min<std::int64_t>(old.columns / kMinTaskColumns, thread_count(threads)));
-    run_tasks(threads, copies, [&](std::int64_t task) { copy(old.rows * task / copies, old.rows * (task + 1) / copies, 0, old.columns); });
+    run_tasks(threads, copies, [&](std::int64_t task) { copy(old.rows * task / copies, old.rows * (task + 1) / copies); });
     run_tasks(threads, parts, [&](std::int64_t task) { put(result, 0, count, old.columns * task / parts, old.columns * (task + 1) / parts, combine); });
   }
 
@@ -91,7 +112,7 @@ template <class T> struct Scatter {
       table = std::make_unique<T[]>(static_cast<std::size_t>(elements));
       put(table.get(), count * task / tasks, count * (task + 1) / tasks, 0, old.columns, Add());
     });
-    copy(0, old.rows, 0, old.columns);
+    copy(0, old.rows);
     for (const auto& table : tables)
       for (std::int64_t e = 0; e < elements; ++e) result[e] = Add()(result[e], table[static_cast<std::size_t>(e)]);
   }
@@ -112,7 +133,13 @@ void scatter_rows(const fuse::LibraryCall& call, std::span<void* const> pointers
                              count,
                              index_stride,
                              static_cast<T*>(pointers[3])};
-    if (call.op == trace::Op::scatter) return scatter.in_order(threads, Replace());
+    switch (call.op) {
+      case trace::Op::scatter: return scatter.in_order(threads, Replace());
+      case trace::Op::scatter_prod: return scatter.in_order(threads, Multiply());
+      case trace::Op::scatter_min: return scatter.in_order(threads, Minimum());
+      case trace::Op::scatter_max: return scatter.in_order(threads, Maximum());
+      default: break;
+    }
     if constexpr (std::is_integral_v<T>) {
       // Tables are used only if they are much smaller than the values.
       const std::int64_t tasks = std::min<std::int64_t>(count * old.columns / kTaskElements, thread_count(threads));

@@ -101,13 +101,9 @@ Results unique_of(const Call& c) {
 Results scattered(const Call& c, const std::vector<Index>& places, const Tensor& values) {
   const std::string reduction = c.text("reduction", "none");
   if (reduction == "add") return {add_at(c[0], places, c.at_node(values))};
-  const auto combined = [&](Tensor (*f)(const Arg&, const Arg&)) -> Results {
-    return {c.by_elements("the combination of values depends",
-                          [&] { return combine_at(c[0], places, c.at_node(values), [&](const Tensor& a, const Tensor& b) { return f(a, b); }); })};
-  };
-  if (reduction == "mul") return combined(multiply);
-  if (reduction == "max") return combined(maximum);
-  if (reduction == "min") return combined(minimum);
+  if (reduction == "mul") return {multiply_at(c[0], places, c.at_node(values))};
+  if (reduction == "max") return {maximum_at(c[0], places, c.at_node(values))};
+  if (reduction == "min") return {minimum_at(c[0], places, c.at_node(values))};
   if (reduction != "none") c.refuse(fmt::format("reduction '{}'", reduction));
   Tensor x = c.tensor(0);
   x.at(places, c.where()) = c.at_node(values);

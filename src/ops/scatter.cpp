@@ -21,11 +21,11 @@ namespace {
 /// Returns the dtype of sums: bools are counted and the count is compared with 0; 16-bit floats are rounded once, at the end.
 DType sum_type(DType type) { return is_bool(type) ? DType::int64 : traits(type).compute; }
 
-/// Writes or adds rows to a matrix view of `whole`, in the order of the values. Indices out of range were refused before.
+/// Writes rows to a matrix view of `whole`, or combines them with its rows, in the order of the values. Indices out of range were refused before.
 RecordedPtr scattered(const Site& site, Op op, const RecordedPtr& whole, const RecordedPtr& places, const RecordedPtr& value, std::int64_t columns) {
   const std::int64_t count = element_count(places->shape);
   if (count == 0 || element_count(whole->shape) == 0) return whole;
-  const DType type = op == Op::scatter_add ? sum_type(whole->dtype) : whole->dtype;
+  const DType type = op == Op::scatter ? whole->dtype : op == Op::scatter_add ? sum_type(whole->dtype) : traits(whole->dtype).compute;
   const auto matrix = [&](const RecordedPtr& x, std::int64_t rows) { return make_reshape(site, make_cast(site, x, type), {rows, columns}); };
   const RecordedPtr made =
       make_library(site, op, {matrix(whole, element_count(whole->shape) / columns), make_reshape(site, places, {count}), matrix(value, count)});
@@ -161,14 +161,23 @@ using namespace ops;
 
 Tensor add_at(const Arg& x, const Index& index, const Arg& values) { return add_at(x, std::vector<Index>{index}, values); }
 
-Tensor add_at(const Arg& x, const std::vector<Index>& index, const Arg& values) {
-  const Scope scope("add_at", x.where());
+namespace {
+
+Tensor combined_at(const char* name, Op op, const Arg& x, const std::vector<Index>& index, const Arg& values) {
+  const Scope scope(name, x.where());
   const Site& site = scope.site();
   const RecordedPtr whole = as_node(site, x);
   std::vector<const Index*> list;
   for (const Index& i : index) list.push_back(&i);
-  return Tensor(make_scatter(site, Op::scatter_add, whole, without_masks(site, whole->shape, list), values));
+  return Tensor(make_scatter(site, op, whole, without_masks(site, whole->shape, list), values));
 }
+
+}  // namespace
+
+Tensor add_at(const Arg& x, const std::vector<Index>& index, const Arg& values) { return combined_at("add_at", Op::scatter_add, x, index, values); }
+Tensor multiply_at(const Arg& x, const std::vector<Index>& index, const Arg& values) { return combined_at("multiply_at", Op::scatter_prod, x, index, values); }
+Tensor minimum_at(const Arg& x, const std::vector<Index>& index, const Arg& values) { return combined_at("minimum_at", Op::scatter_min, x, index, values); }
+Tensor maximum_at(const Arg& x, const std::vector<Index>& index, const Arg& values) { return combined_at("maximum_at", Op::scatter_max, x, index, values); }
 
 namespace {
 

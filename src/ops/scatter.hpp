@@ -6,8 +6,8 @@
 
 namespace sinter::ops {
 
-/// Returns the whole with `value` written at an index (Op::scatter) or added there (Op::scatter_add), in order. The value has the shape of
-/// whole(index), but not yet its type.
+/// Returns the whole with `value` written at an index (Op::scatter) or combined with its elements there (Op::scatter_add and others), in order. The value has
+/// the shape of whole(index), but not yet its type.
 RecordedPtr make_scatter(const Site& site, Op op, const RecordedPtr& whole, const std::vector<Index>& index, const Arg& value);
 
 /// Writes the value into the whole's own elements and returns true if that is possible and saves a copy of the whole (ops/in_place.hpp).

@@ -254,11 +254,15 @@ Value at(const Function& function, const Arguments& a, std::size_t offset) {
   if (function.name == "add" || function.name == "subtract") {
     return call(*find_function("add_at"), {{{}, *a.given(0)}, {{}, *a.given(1)}, {{}, {function.name == "add" ? values : negative(values), offset}}}, offset);
   }
+  const std::vector<Index> places = indices_of(*a.given(1));
+  if (function.name == "multiply") return {multiply_at(a.tensor(0), places, values), offset};
+  if (function.name == "minimum") return {minimum_at(a.tensor(0), places, values), offset};
+  if (function.name == "maximum") return {maximum_at(a.tensor(0), places, values), offset};
   const auto combined = [&](const Tensor& x, const Tensor& y) {
     return one ? *call(function, {{{}, {x, offset}}}, offset).as<Tensor>() : of_two(function, x, y, offset);
   };
   const Tensor x = a.tensor(0);
-  return {combine_at(x, indices_of(*a.given(1)), values, combined, combination_of(function.name) && !one ? Combining::in_pairs : Combining::one_by_one),
+  return {combine_at(x, places, values, combined, combination_of(function.name) && !one ? Combining::in_pairs : Combining::one_by_one),
           offset};
 }
 

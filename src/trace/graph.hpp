@@ -48,8 +48,8 @@ Scalar neutral(Op reduction, DType dtype);
 ///   recurrence: those of trace::Recurrence
 ///   argsort: none, or the number of places to return, and whether those of the largest. Other library ops: none; their operands need no broadcast
 ///     and have one dtype (but scatter's second, int64):
-///     scatter, scatter_add: (n, m), (k), (k, m); row i of the third replaces row index[i] of the first, or is added to it, one after the other; an
-///       index outside of [0, n) is skipped
+///     scatter, scatter_add, scatter_prod, scatter_min, scatter_max: (n, m), (k), (k, m); row i of the third replaces row index[i] of the first, or is
+///       combined with it, one after the other; an index outside of [0, n) is skipped
 ///     invert_index, made by fuse/: (k), (n), of which only the length counts; n + 1 starts, then the k places of the index ordered by the row that each
 ///       names, and by number: those of row r lie at starts[r] up to starts[r + 1] of these. Places of indices outside of [0, n) are last.
 struct Node {

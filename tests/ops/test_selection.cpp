@@ -165,7 +165,7 @@ TEST_CASE("index arrays that count along an axis, alone or together with others"
   }
 }
 
-TEST_CASE("addition at integer indices: repeated indices add up in order, on any number of threads") {
+TEST_CASE("combinations at integer indices: values for one index are combined in order, on any number of threads") {
   for (int d = 0; d < sn::kDTypeCount; ++d) {
     const auto type = static_cast<DType>(d);
     if (on_gpu() && d % 4 != 1) continue;
@@ -182,6 +182,30 @@ TEST_CASE("addition at integer indices: repeated indices add up in order, on any
       const double w = type == DType::bool_ ? want.v[k] != 0 : want.v[k];
       CHECK(std::abs(found[k] - w) <= (is_floating(type) ? 4 * sn::finfo(type).eps * (1 + w) : 0));
     }
+    const auto factors = random(rng, {40, 2}, type, 0, 2);  // integers do not overflow
+    const auto check = [&](const char* name, const Tensor& got, const Ref& values_at, const auto& f, double within) {
+      CAPTURE(name);
+      Ref all = rx;
+      for (std::size_t k = 0; k < list.size(); ++k)
+        for (std::size_t c = 0; c < 2; ++c) {
+          double& at = all.v[static_cast<std::size_t>(list[k]) * 2 + c];
+          at = f(at, values_at.v[k * 2 + c]);
+        }
+      const auto numbers = values(got);
+      for (std::size_t k = 0; k < numbers.size(); ++k) CHECK(std::abs(numbers[k] - all.v[k]) <= within * all.v[k]);
+    };
+    check("multiply_at", sn::multiply_at(x, {places}, factors.first), factors.second, [](double a, double b) { return a * b; },
+          is_floating(type) ? 40 * sn::finfo(type).eps : 0);
+    check("minimum_at", sn::minimum_at(x, {places}, v), rv, [](double a, double b) { return std::min(a, b); }, 0);
+    check("maximum_at", sn::maximum_at(x, {places}, v), rv, [](double a, double b) { return std::max(a, b); }, 0);
+  }
+  {
+    const double nan = std::numeric_limits<double>::quiet_NaN();
+    const Tensor x{1., nan, 3.}, v{nan, 2., 5., 1.}, places{0, 1, 2, 2};
+    for (const Tensor& got : {sn::maximum_at(x, {places}, v), sn::minimum_at(x, {places}, v)}) {
+      const auto numbers = values(got);
+      CHECK((std::isnan(numbers[0]) && std::isnan(numbers[1]) && !std::isnan(numbers[2])));
+    }
   }
   if (on_gpu()) return;
   const int n = 300000, size = 1000;
@@ -197,6 +221,18 @@ TEST_CASE("addition at integer indices: repeated indices add up in order, on any
     Tensor by_loop = sn::zeros({size}, DType::float32);
     for (int k = 0; k < n / size; ++k) by_loop += v.reshape({-1, size})(k);
     CHECK(wide(0).to_vector<float>() == by_loop.to_vector<float>());
+    const auto in_order = [&](float from, const auto& f) {
+      std::vector<float> made(size, from);
+      for (int k = 0; k < n; ++k) {
+        float& at = made[static_cast<std::size_t>(list[static_cast<std::size_t>(k)])];
+        at = f(at, numbers[static_cast<std::size_t>(k)]);
+      }
+      return made;
+    };
+    const auto constant = [&](float number) { return sn::full({size}, number); };
+    CHECK(sn::multiply_at(constant(1.5f), {places}, v).to_vector<float>() == in_order(1.5f, [](float a, float b) { return a * b; }));
+    CHECK(sn::maximum_at(constant(.2f), {places}, v).to_vector<float>() == in_order(.2f, [](float a, float b) { return std::max(a, b); }));
+    CHECK(sn::minimum_at(constant(.8f), {places}, v).to_vector<float>() == in_order(.8f, [](float a, float b) { return std::min(a, b); }));
     for (const DType type : {DType::uint8, DType::int64, DType::bool_}) {  // threads may add up their sums in parts
       const Tensor added = sn::floor(v * 100).astype(DType::int32).astype(type), start = sn::arange(size).astype(type);
       const auto one_by_one = added.astype(DType::int64).to_vector<std::int64_t>();
@@ -485,7 +521,7 @@ TEST_CASE("values for many indices are combined in order on every device") {
     std::vector<std::int64_t> index;
     std::vector<float> value, start(static_cast<std::size_t>(rows * columns));
     for (float& s : start) s = std::uniform_real_distribution<float>(-1, 1)(own);
-    std::vector<float> sums = start, last = start, alone(start.size());
+    std::vector<float> sums = start, last = start, alone(start.size()), largest = start, least = start, products = start;
     for (std::int64_t k = 0; k < count; ++k) {
       // A few indices have many values, most have none or one.
       index.push_back(static_cast<std::int64_t>(own() % (own() % 4 == 0 ? 50 : rows)));
@@ -495,6 +531,9 @@ TEST_CASE("values for many indices are combined in order on every device") {
         sums[at] += value.back();
         alone[at] += value.back();
         last[at] = value.back();
+        largest[at] = std::max(largest[at], value.back());
+        least[at] = std::min(least[at], value.back());
+        products[at] *= value.back();
       }
     }
     if (on_gpu())
@@ -504,6 +543,12 @@ TEST_CASE("values for many indices are combined in order on every device") {
     CHECK(sn::reshape(sn::add_at(x, sn::Index(places - rows), given), {-1}).to_vector<float>() == sums);
     CHECK(sn::reshape(sn::add_at(x, sn::Index(places), given + 0.f) * 2, {-1}).to_vector<float>() ==
           sn::reshape(sn::from_span(sums) * 2, {-1}).to_vector<float>());
+    CHECK(sn::reshape(sn::maximum_at(x, {places}, given), {-1}).to_vector<float>() == largest);
+    CHECK(sn::reshape(sn::minimum_at(x, {places}, given + 0.f), {-1}).to_vector<float>() == least);
+    const auto multiplied = sn::reshape(sn::multiply_at(x, {places}, given), {-1}).to_vector<float>();
+    int wrong = 0;
+    for (std::size_t at = 0; at < products.size(); ++at) wrong += !(std::abs(multiplied[at] - products[at]) <= 1e-4f * std::abs(products[at]) + 1e-30f);
+    CHECK(wrong == 0);
     Tensor assigned = x;
     assigned(places) = given;
     CHECK(sn::reshape(assigned, {-1}).to_vector<float>() == last);
