@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <limits>
 #include <numeric>
 #include <optional>
 
@@ -51,9 +52,18 @@ int power_of_two(int value, int limit) { return static_cast<int>(std::bit_floor(
 
 bool may_tile(const LoopNest& nest) { return nest.rows == 0 && nest.parallel >= 2; }
 
-bool gains_from_tiles(const LoopNest& nest) {
-  const auto apart = [&](const Access& access) { return walks_apart(nest, access); };
-  return may_tile(nest) && (std::any_of(nest.inputs.begin(), nest.inputs.end(), apart) || std::any_of(nest.outputs.begin(), nest.outputs.end(), apart));
+constexpr std::int64_t kLanes = 16;  // of the widest vectors
+
+/// Returns the number of lanes in a row for which no division or remainder in the index jumps.
+std::int64_t even_lanes(const LoopNest& nest, int index) {
+  std::int64_t lanes = std::numeric_limits<std::int64_t>::max();
+  for (const Index::Term& term : nest.indices[static_cast<std::size_t>(index)].terms) {
+    if (term.inner < 0 || !depends_on(nest, term.inner, nest.lane_axis())) continue;
+    lanes = std::min(lanes, even_lanes(nest, term.inner));
+    for (const int number : {term.div, term.mod})
+      if (number >= 0) lanes = std::min(lanes, nest.ints[static_cast<std::size_t>(number)]);
+  }
+  return lanes;
 }
 
 // Returns whether neighbouring points of the axis before the lanes use the same cache lines of an access that has a stride along the lanes.
@@ -62,6 +72,20 @@ bool shares_lines(const LoopNest& nest, const Access& access) {
   const int down = coefficient(nest, access.index, nest.lane_axis() - 1);
   const std::int64_t stride = down == kOne ? 1 : down >= 0 ? std::abs(nest.ints[static_cast<std::size_t>(down)]) : kLine;
   return walks_apart(nest, access) && stride * static_cast<std::int64_t>(itemsize(access.dtype)) < kLine;
+}
+
+template <class Test> bool any_access(const LoopNest& nest, Test test) {
+  return std::any_of(nest.inputs.begin(), nest.inputs.end(), test) || std::any_of(nest.outputs.begin(), nest.outputs.end(), test);
+}
+
+// Tiles use whole cache lines, or at least compute the positions along the lanes once for several rows. The latter does not pay if most vectors lie between two
+// jumps of the positions, because rows evict each other's lines.
+bool gains_from_tiles(const LoopNest& nest) {
+  return may_tile(nest) && any_access(nest, [&](const Access& access) {
+           const std::int64_t lanes = even_lanes(nest, access.index);
+           const bool long_pieces = lanes >= 2 * kLanes && lanes < std::numeric_limits<std::int64_t>::max() && !uses_values(nest, access.index);
+           return walks_apart(nest, access) && (shares_lines(nest, access) || !long_pieces);
+         });
 }
 
 // Returns whether several rows may be read at once: the kernel is vectorised along a parallel axis.
@@ -94,12 +118,14 @@ void choose_cpu_part(const LoopNest& nest, const ScheduleOverride& overrides, Sc
     // Several points are computed at once, so that the processor can work on one point while another point's chain of operations waits.
     int cost = 0;
     for (const Stage& stage : nest.stages) cost += cost_of(nest, stage);
-    pointwise->unroll = unroll(cost <= 8 ? 2 : 4);
+    std::int64_t lanes = std::numeric_limits<std::int64_t>::max();
+    for (const auto* accesses : {&nest.inputs, &nest.outputs})
+      for (const Access& access : *accesses) lanes = std::min(lanes, even_lanes(nest, access.index));
+    pointwise->unroll = unroll(static_cast<int>(std::clamp<std::int64_t>(lanes / kLanes, 1, cost <= 8 ? 2 : 4)));
   } else if (auto* tiles = std::get_if<TilesForm>(&schedule.form)) {
     // Where no tile uses whole cache lines, it only saves the computation of positions along the lanes, and more rows would evict each other's lines.
     constexpr int kFewRows = 16;
-    const auto shares = [&](const Access& access) { return shares_lines(nest, access); };
-    const bool lines = std::any_of(nest.inputs.begin(), nest.inputs.end(), shares) || std::any_of(nest.outputs.begin(), nest.outputs.end(), shares);
+    const bool lines = any_access(nest, [&](const Access& access) { return shares_lines(nest, access); });
     tiles->tile = overrides.number("tile", lines ? tiles->tile : kFewRows);
     // Tiles write scattered cache lines. Streaming stores avoid both reading lines that are overwritten and evicting each other's lines.
     schedule.stream = 8;

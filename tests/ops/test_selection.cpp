@@ -194,8 +194,9 @@ TEST_CASE("combinations at integer indices: values for one index are combined in
       const auto numbers = values(got);
       for (std::size_t k = 0; k < numbers.size(); ++k) CHECK(std::abs(numbers[k] - all.v[k]) <= within * all.v[k]);
     };
-    check("multiply_at", sn::multiply_at(x, {places}, factors.first), factors.second, [](double a, double b) { return a * b; },
-          is_floating(type) ? 40 * sn::finfo(type).eps : 0);
+    check(
+        "multiply_at", sn::multiply_at(x, {places}, factors.first), factors.second, [](double a, double b) { return a * b; },
+        is_floating(type) ? 40 * sn::finfo(type).eps : 0);
     check("minimum_at", sn::minimum_at(x, {places}, v), rv, [](double a, double b) { return std::min(a, b); }, 0);
     check("maximum_at", sn::maximum_at(x, {places}, v), rv, [](double a, double b) { return std::max(a, b); }, 0);
   }
