@@ -91,8 +91,18 @@ def _changes(name):
     return changed
 
 
-for _name in ("copyto", "put", "put_along_axis", "putmask", "place", "fill_diagonal"):
+for _name in ("copyto", "put", "put_along_axis", "putmask", "place"):
     globals()[_name] = _changes(_name)
+_fill_diagonal = _changes("fill_diagonal")
+
+
+@_functools.wraps(_fill_diagonal)
+def fill_diagonal(a, val, wrap=False):
+    if not isinstance(a, Array) or a.ndim != 2 or wrap or isinstance(val, Array) and val.ndim > 0 or isinstance(val, (list, tuple)):
+        return _fill_diagonal(a, val, wrap)
+    places = _table["arange"](min(a.shape))
+    a[places, places] = val  # writes into the array's own elements where it can
+
 
 
 @_functools.wraps(_table["delete"])

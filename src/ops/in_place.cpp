@@ -235,7 +235,29 @@ bool is_worth_evaluating_for(const Recorded& whole, const Shape& block, const Re
 
 }  // namespace
 
+namespace {
+
+/// Returns how many assignments to parts of a node are pending, at most `limit`.
+std::size_t pending_assignments(const RecordedPtr& node, std::size_t limit) {
+  if (limit == 0 || node->evaluated() || node->op != Op::pad) return 0;
+  const Operands operands = node->inputs();
+  return operands.size() == 2 ? 1 + pending_assignments(operands[1], limit - 1) : 0;
+}
+/// Evaluates a large value with many pending assignments, so that the next ones are written into it. One kernel with all of them would test at each element in
+/// which part it lies.
+void settle(const RecordedPtr& node) {
+  if (ForAnySize::recording() || node->symbolic || computed_on_device || element_count(node->shape) < kSmall * kShare ||
+      pending_assignments(node, kMinWaiting) < kMinWaiting)
+    return;
+  evaluation_asked();
+  evaluate({node});
+  if (const StoragePtr made = node->result(); made && made->device) computed_on_device = true;
+}
+
+}  // namespace
+
 bool write_in_place(const Site& site, Tensor& whole, const Selection& block, const RecordedPtr& value) {
+  if (is_small(whole.shape(), block.sliced)) settle(whole.node());
   std::optional<Source> source(std::in_place, value, element_count(block.sliced));
   if (!*source && is_worth_evaluating_for(*whole.node(), block.sliced, *value)) {
     evaluation_asked();
@@ -251,12 +273,15 @@ bool write_in_place(const Site& site, Tensor& whole, const Selection& block, con
 }
 
 bool write_rows_in_place(const Site& site, Tensor& whole, const RecordedPtr& places, const RecordedPtr& value, std::int64_t columns) {
-  if (!is_small(whole.shape(), value->shape)) return false;
+  if (!is_small(whole.shape(), value->shape) || places->symbolic || value->symbolic) return false;
   if (value->op == Op::constant && !value->evaluated()) evaluate({places});
   else evaluate({places, value});
   const StoragePtr numbers = places->result();
   Source source(value, element_count(value->shape));
   if (!numbers || numbers->device || places->dtype != DType::int64 || !source) return false;
+  const RecordedPtr& node = whole.node();
+  if (node->op == Op::constant && !node->evaluated() && node.use_count() == 1)  // one repeated number gets memory, as the recorded assignment would
+    if (StoragePtr storage = filled(*node)) whole = Tensor(make_data(site, node->dtype, node->shape, std::move(storage)));
   std::byte* const elements = own_elements(site, whole, value->shape);
   if (elements == nullptr) return false;
   const auto* const number = static_cast<const std::int64_t*>(numbers->host.get());

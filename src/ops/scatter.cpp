@@ -130,8 +130,8 @@ Selected selected_rows(const Site& site, const Shape& whole, const std::vector<I
 
 bool scatter_in_place(const Site& site, Tensor& whole, const std::vector<Index>& index, const Arg& value) {
   const Shape shape = whole.shape();
-  if (!whole.node()->evaluated() || !is_worth_evaluating(*whole.node()) || index.size() > shape.size() || (is_leading(index) && beside(site, shape, index)))
-    return false;
+  const bool has_elements = whole.node()->evaluated() || whole.node()->op == Op::constant;
+  if (!has_elements || !is_worth_evaluating(*whole.node()) || index.size() > shape.size() || (is_leading(index) && beside(site, shape, index))) return false;
   const Selected rows = selected_rows(site, shape, index);
   return write_rows_in_place(site, whole, rows.places, fitted(site, value, whole.dtype(), rows.part), rows.columns);
 }

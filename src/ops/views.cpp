@@ -1,6 +1,10 @@
 // Views: reshape, permute, broadcast, flip and indexing, expressed by the four view primitives.
 #include <algorithm>
 #include <array>
+#include <cstddef>
+#include <cstring>
+#include <memory>
+#include <mutex>
 #include <numeric>
 
 #include <fmt/format.h>
@@ -31,6 +35,26 @@ Tensor permuted(const Site& site, const Arg& x, const std::vector<std::int64_t>&
   return Tensor(make_permute(site, node, order));
 }
 
+/// Returns a copy of one element of a large evaluated array in host memory; null otherwise. A view would keep the array's elements in use, so that the next
+/// assignment to another element copied them all, and a loop over elements would record ever longer chains.
+RecordedPtr copied_element(const Site& site, const RecordedPtr& node, const std::vector<std::int64_t>& start_step) {
+  constexpr std::int64_t kSmall = 256;  // parts of smaller arrays, such as the parameters of a model, stay views, so that they are one operand
+  if (!node->evaluated() || node->symbolic || ForAnySize::recording() || element_count(node->shape) <= kSmall) return nullptr;
+  std::int64_t place = 0;
+  for (std::size_t k = 0; k < node->shape.size(); ++k) place = place * node->shape[k] + start_step[2 * k];
+  const StoragePtr storage = node->storage;
+  std::shared_ptr<void> elements;
+  {
+    const std::lock_guard lock(storage->lock);
+    if (storage->device || !storage->host) return nullptr;
+    elements = storage->host;
+  }
+  const std::size_t size = itemsize(node->dtype);
+  StoragePtr copy = host_storage(site, size);
+  std::memcpy(copy->host.get(), static_cast<const std::byte*>(elements.get()) + static_cast<std::size_t>(place) * size, size);
+  return make_data(site, node->dtype, Shape{}, std::move(copy));
+}
+
 Tensor indexed(const Site& site, const Tensor& x, std::span<const Index* const> index) {
   const RecordedPtr& node = node_of(site, x);
   const bool masked =
@@ -44,6 +68,8 @@ Tensor indexed(const Site& site, const Tensor& x, std::span<const Index* const> 
   }
   Selection selection = selected(site, node->shape, index);
   const Shape& result = selection.result;
+  if (result.empty() && selection.places.empty())
+    if (const RecordedPtr element = copied_element(site, node, selection.start_step)) return Tensor(element);
   const bool keep_whole = ForAnySize::recording() && node->evaluated() && std::any_of(index.begin(), index.end(), [](const Index* i) {
                             return i->kind() == Index::Kind::slice && (i->slice().start || i->slice().stop);
                           });
