@@ -86,6 +86,8 @@ def _flatten(tree, leaves):
         return (type(tree), *[_flatten(part, leaves) for part in tree])
     if isinstance(tree, dict):
         return (OrderedDict if isinstance(tree, OrderedDict) else dict, tuple(tree), *[_flatten(part, leaves) for part in tree.values()])
+    if isinstance(tree, slice):
+        return (slice, *[_flatten(part, leaves) for part in (tree.start, tree.stop, tree.step)])
     if not isinstance(tree, type) and (hasattr(tree, "__array__") or hasattr(tree, "__dlpack__")):
         return _flatten(asarray(tree), leaves)
     if isinstance(tree, (float, complex)):
@@ -105,7 +107,7 @@ def _unflatten(form, leaves):
     if form[0] in (dict, OrderedDict):
         return form[0]((key, _unflatten(part, leaves)) for key, part in zip(form[1], form[2:]))
     parts = [_unflatten(part, leaves) for part in form[1:]]
-    return form[0](*parts) if hasattr(form[0], "_fields") else form[0](parts)
+    return form[0](*parts) if form[0] is slice or hasattr(form[0], "_fields") else form[0](parts)
 
 
 # Returns the structure around the arrays as lists that JSON can represent. A plan file stores this form.
@@ -114,7 +116,7 @@ def _encoded(form):
     if isinstance(form, str):
         return form
     kind, parts = form[0], form[1:]
-    if kind in (tuple, list):
+    if kind in (tuple, list, slice):
         return [kind.__name__, *map(_encoded, parts)]
     if kind in (dict, OrderedDict):
         return [kind.__name__, [_encoded(("value", type(key), key)) for key in parts[0]], *map(_encoded, parts[1:])]
@@ -124,7 +126,7 @@ def _encoded(form):
         if isinstance(parts[1], DType):
             return ["dtype", parts[1].name]
         if parts[0] not in (type(None), bool, int, str):
-            raise _core.DTypeError(f"save: a plan file stores arrays, numbers, strings, dtypes and None, and tuples, lists and dictionaries of them, but not {parts[0].__name__}")
+            raise _core.DTypeError(f"save: a plan file stores arrays, numbers, strings, dtypes, slices and None, and tuples, lists and dictionaries of them, but not {parts[0].__name__}")
         return ["value", parts[1]]
     return ["namedtuple", kind.__name__, list(kind._fields), *map(_encoded, parts)]
 
@@ -133,8 +135,8 @@ def _decoded(code):
     if isinstance(code, str):
         return code
     kind, parts = code[0], code[1:]
-    if kind in ("tuple", "list"):
-        return ({"tuple": tuple, "list": list}[kind], *map(_decoded, parts))
+    if kind in ("tuple", "list", "slice"):
+        return ({"tuple": tuple, "list": list, "slice": slice}[kind], *map(_decoded, parts))
     if kind in ("dict", "OrderedDict"):
         return ({"dict": dict, "OrderedDict": OrderedDict}[kind], tuple(_decoded(key)[2] for key in parts[0]), *map(_decoded, parts[1:]))
     if kind == "number":
@@ -156,7 +158,7 @@ def _shown(code):
     if kind in ("value", "dtype", "number"):
         return repr(parts[0]) if kind == "value" else parts[-1]
     text = ", ".join(map(_shown, parts[2:] if kind == "namedtuple" else parts))
-    return f"[{text}]" if kind == "list" else f"{parts[0] if kind == 'namedtuple' else ''}({text})"
+    return f"[{text}]" if kind == "list" else f"{parts[0] if kind == 'namedtuple' else 'slice' if kind == 'slice' else ''}({text})"
 
 
 def _called_with(code):

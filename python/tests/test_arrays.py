@@ -1017,11 +1017,48 @@ def test_small_habits_of_numpy(text):
     assert run(sinter) == run(numpy)
 
 
-@pytest.mark.parametrize("dtype", ["float64", "int32"])
-def test_sums_of_many_segments(dtype):
+@pytest.mark.parametrize("dtype", ["float64", "float32", "int32", "uint8", "bool"])
+@pytest.mark.parametrize("name", ["add", "multiply", "minimum", "maximum"])
+def test_reductions_of_many_segments(dtype, name):
     rng = numpy.random.default_rng(5)
-    x = rng.integers(0, 50, (7, 400)).astype(dtype)
+    x = rng.integers(0, 3, (7, 400)).astype(dtype)
     for count in (1, 16, 17, 250):
         at = numpy.sort(rng.choice(400, count, replace=False))
-        made, wanted = sinter.add.reduceat(sinter.array(x), at, axis=1), numpy.add.reduceat(x, at, axis=1)
+        made, wanted = getattr(sinter, name).reduceat(sinter.array(x), at, axis=1), getattr(numpy, name).reduceat(x, at, axis=1)
+        assert made.dtype == wanted.dtype
         numpy.testing.assert_array_equal(numpy.asarray(made), wanted)
+    long = numpy.arange(3000.0)
+    numpy.testing.assert_allclose(numpy.asarray(getattr(sinter, name).reduceat(sinter.array(long), numpy.arange(0, 3000, 2))),
+                                  getattr(numpy, name).reduceat(long, numpy.arange(0, 3000, 2)))
+
+
+@pytest.mark.parametrize("join", [lambda np, parts: np.stack(parts, axis=1), lambda np, parts: np.stack(parts, axis=-1) * 2,
+                                  lambda np, parts: np.column_stack(parts), lambda np, parts: np.concatenate([p[:, None] for p in parts], axis=1).sum(axis=0)])
+@pytest.mark.parametrize("count", [15, 16, 40])
+def test_columns_of_many_formulas(join, count):
+    x = numpy.random.default_rng(7).random((90, 40))
+
+    def parts(np, x):
+        return [x[:, j] * (j + 1) / x[:, j].max() for j in range(count)]
+
+    made = join(sinter, parts(sinter, sinter.array(x)))
+    numpy.testing.assert_allclose(numpy.asarray(made), join(numpy, parts(numpy, x)), rtol=1e-12)
+    assert sinter.freeze(lambda x: join(sinter, parts(sinter, x)))(sinter.array(x)).tolist() == made.tolist()
+
+
+def test_integers_of_complex_sums_are_refused():
+    for reduce in (sinter.sum, sinter.mean, sinter.cumsum):
+        with pytest.raises(sinter.ValueError, match="x.real"):
+            reduce(sinter.array([2 + 1j]), dtype=sinter.int64)
+
+
+@pytest.mark.parametrize("shape, wrap, value", [((3, 5), False, 2), ((5, 3), False, 2.5), ((400, 300), False, 7), ((9, 2), True, 3), ((4, 4, 4), False, 1), ((4, 4), False, [1, 2])])
+def test_fill_diagonal(shape, wrap, value):
+    ours, theirs = sinter.ones(shape), numpy.ones(shape)
+    kept = ours * 1
+    other = ours
+    sinter.eval(ours, kept)
+    sinter.fill_diagonal(ours, value, wrap)
+    numpy.fill_diagonal(theirs, value, wrap)
+    numpy.testing.assert_array_equal(numpy.asarray(ours), theirs)
+    assert other is ours and (numpy.asarray(kept) == 1).all()

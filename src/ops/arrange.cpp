@@ -1,6 +1,7 @@
 // Operations that arrange elements: pad, concatenate and their compositions. One primitive, pad, places each piece in the result. So the pieces are guarded
 // reads inside the kernel that uses the result, and never copies.
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
 #include <fmt/format.h>
@@ -144,6 +145,34 @@ Tensor pad(const Arg& x, const std::vector<std::pair<std::int64_t, std::int64_t>
   return Tensor(node);
 }
 
+namespace {
+
+/// Returns whether the node, apart from views, is computed by a kernel.
+bool is_computed(const Recorded& node) {
+  if (node.evaluated() || node.op == Op::constant || node.op == Op::data) return false;
+  if (!is_view(node.op)) return true;
+  const Operands operands = node.inputs();
+  return !operands.empty() && is_computed(*operands[0]);
+}
+/// Returns whether many computed pieces become the columns of a matrix. Neighbouring elements then come from different formulas. It takes less time to compute
+/// the pieces as rows and to transpose these.
+bool are_columns(const std::vector<RecordedPtr>& pieces, std::size_t axis) {
+  constexpr std::size_t kMany = 16;
+  return pieces.size() >= kMany && axis > 0 && axis + 1 == pieces[0]->shape.size() &&
+         std::all_of(pieces.begin(), pieces.end(), [](const RecordedPtr& piece) { return piece->shape.back() == 1 && is_computed(*piece); });
+}
+RecordedPtr joined_as_rows(const Site& site, std::vector<RecordedPtr> pieces) {
+  Shape row{1};
+  row.insert(row.end(), pieces[0]->shape.begin(), pieces[0]->shape.end() - 1);
+  for (RecordedPtr& piece : pieces) piece = make_reshape(site, piece, row);
+  std::vector<std::int64_t> order(row.size());
+  std::iota(order.begin(), order.end() - 1, 1);
+  order.back() = 0;
+  return make_permute(site, make_contiguous(site, joined(site, std::move(pieces), 0)), order);
+}
+
+}  // namespace
+
 Tensor concatenate(const std::vector<Tensor>& parts, std::int64_t axis, Location where) {
   const Scope scope("concatenate", where);
   const Site& site = scope.site();
@@ -162,6 +191,7 @@ Tensor concatenate(const std::vector<Tensor>& parts, std::int64_t axis, Location
     pieces.push_back(node);
   }
   for (RecordedPtr& piece : pieces) piece = make_cast(site, piece, dtype);
+  if (are_columns(pieces, static_cast<std::size_t>(along))) return Tensor(joined_as_rows(site, std::move(pieces)));
   return Tensor(joined(site, std::move(pieces), static_cast<std::size_t>(along)));
 }
 

@@ -496,6 +496,9 @@ std::optional<Value> of_complex(const Function& function, std::vector<Argument> 
     arguments[0].value = {nonzero_of(complex_of(arguments[0].value, name)), arguments[0].value.offset};
     return call(function, std::move(arguments), offset);
   }
+  for (const Argument& argument : arguments)
+    if (const auto* dtype = argument.keyword == "dtype" ? argument.value.as<DType>() : nullptr; dtype && !is_floating(*dtype))
+      throw Fault{offset, fmt::format("{}(): complex numbers do not become {} without a loss; reduce x.real", name, sinter::name(*dtype))};
   if (name.starts_with("nan") && name != "nan_to_num") return without_nan(function, std::move(arguments), offset);
   if (name == "pad" && std::any_of(arguments.begin(), arguments.end(), names_an_order)) return std::nullopt;
   if (function.by_parts != 0) return by_parts(function, arguments, offset);

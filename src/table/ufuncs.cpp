@@ -203,7 +203,16 @@ Value accumulate(const Function& function, const Combination* row, const Argumen
   return pass_on(row->scan, a, {{{}, operand_of(function, a, std::move(x), offset)}, {"axis", {axis, offset}}}, keywords, offset);
 }
 
-constexpr std::size_t kFewSegments = 16;  // more are summed by one scatter instead of a kernel each
+constexpr std::size_t kFewSegments = 16;  // more are reduced by one scatter instead of a kernel each
+
+/// A function whose reductions of many slices are one scatter into rows of `neutral`, or into the first row of each slice.
+struct Scattered {
+  std::string_view name;
+  Tensor (*combine)(const Arg& x, const std::vector<Index>& index, const Arg& values);
+  std::optional<int> neutral;
+};
+constexpr Scattered kScattered[] = {{"add", add_at, 0}, {"multiply", multiply_at, 1}, {"minimum", minimum_at, {}}, {"maximum", maximum_at, {}}};
+
 /// Reduces the slices from each index up to the next one, or a single slice if the next index is not larger.
 Value reduce_at(const Function& function, const Combination* row, const Arguments& a, std::size_t offset) {
   const std::int64_t axis = a.integer(2, 0);
@@ -215,8 +224,9 @@ Value reduce_at(const Function& function, const Combination* row, const Argument
     return *reduce(function, row, Arguments(kReduce, std::move(arguments), offset), offset).as<Tensor>();
   };
   std::vector<Tensor> results;
-  if (function.name == "add" && places.size() > kFewSegments && std::adjacent_find(places.begin(), places.end(), std::greater_equal<>()) == places.end() &&
-      places[0] >= 0 && places.back() < x.shape()[0]) {
+  const auto* const scattered = std::find_if(std::begin(kScattered), std::end(kScattered), [&](const Scattered& one) { return one.name == function.name; });
+  if (scattered != std::end(kScattered) && places.size() > kFewSegments &&
+      std::adjacent_find(places.begin(), places.end(), std::greater_equal<>()) == places.end() && places[0] >= 0 && places.back() < x.shape()[0]) {
     std::vector<std::int64_t> segments;
     for (std::int64_t at = places[0], k = 0; at < x.shape()[0]; ++at) {
       if (k + 1 < std::ssize(places) && at == places[static_cast<std::size_t>(k) + 1]) ++k;
@@ -226,10 +236,13 @@ Value reduce_at(const Function& function, const Combination* row, const Argument
     const DType type = reduced(rows).dtype();
     Shape shape = x.shape();
     shape[0] = std::ssize(places);
-    const Tensor numbers = Arg(segments, Location{}).tensor();
-    return {moveaxis(add_at(zeros(shape, type, Location{}), {Index(numbers, Location{})}, astype(rows, type)), 0, axis), offset};
+    const Tensor start = scattered->neutral ? full(shape, *scattered->neutral, type) : astype(take(x, Arg(places, Location{}), 0), type);
+    return {moveaxis(scattered->combine(start, {Index(Arg(segments, Location{}).tensor(), Location{})}, astype(rows, type)), 0, axis), offset};
   }
-  if (places.empty() || places.size() > 1000) a.fail(1, "indices must be integers; other functions than add take at most a thousand of them");
+  if (places.empty() || places.size() > 1000)
+    a.fail(
+        1,
+        "indices must be integers; other functions than add, multiply, minimum and maximum take at most a thousand of them, as do indices that do not ascend");
   for (std::size_t k = 0; k < places.size(); ++k) {
     const std::int64_t begin = places[k], end = k + 1 < places.size() ? places[k + 1] : x.shape()[0];
     if (begin < 0 || begin >= x.shape()[0]) a.fail(1, fmt::format("index {} is out of range for an axis of {}", begin, x.shape()[0]));
@@ -262,8 +275,7 @@ Value at(const Function& function, const Arguments& a, std::size_t offset) {
     return one ? *call(function, {{{}, {x, offset}}}, offset).as<Tensor>() : of_two(function, x, y, offset);
   };
   const Tensor x = a.tensor(0);
-  return {combine_at(x, places, values, combined, combination_of(function.name) && !one ? Combining::in_pairs : Combining::one_by_one),
-          offset};
+  return {combine_at(x, places, values, combined, combination_of(function.name) && !one ? Combining::in_pairs : Combining::one_by_one), offset};
 }
 
 }  // namespace
