@@ -53,8 +53,9 @@ struct Combiner {
 };
 Tensor combine_at(const Arg& x, const std::vector<Index>& index, const Arg& values, Combining how, const Combiner& f);
 }  // namespace detail
-/// Returns x with f(x, value) at the places that an index selects. f is applied once for each value, as by NumPy's ufunc.at: combine_at(x, i, v, sn::bitwise_or).
-/// The order is fixed, so each run gives the same bits. Evaluates the places. The results of f must have a type that may be assigned to parts of x.
+/// Returns x with f(x, value) at the places that an index selects. f is applied once for each value, as by NumPy's ufunc.at: combine_at(x, i, v,
+/// sn::bitwise_or). The order is fixed, so each run gives the same bits. Evaluates the places. The results of f must have a type that may be assigned to parts
+/// of x.
 template <class F> Tensor combine_at(const Arg& x, const std::vector<Index>& index, const Arg& values, F f, Combining how = Combining::in_pairs) {
   return detail::combine_at(x, index, values, how,
                             {&f, [](const void* function, const Tensor& a, const Tensor& b) -> Tensor { return (*static_cast<const F*>(function))(a, b); }});

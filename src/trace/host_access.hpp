@@ -17,8 +17,8 @@ struct HostPart {
   std::shared_ptr<void> held;
   const std::byte* elements = nullptr;
 };
-/// Returns the elements of a node that is not evaluated, if slices and reshapes select consecutive elements of an evaluated node in host memory, such as rows of
-/// a matrix. Otherwise `held` is null.
+/// Returns the elements of a node that is not evaluated, if slices and reshapes select consecutive elements of an evaluated node in host memory, such as rows
+/// of a matrix. Otherwise `held` is null.
 HostPart part_of_evaluated(const RecordedPtr& node);
 
 }  // namespace sinter::trace
