@@ -18,6 +18,9 @@ std::shared_ptr<void> allocate_host(std::size_t bytes);
 /// to the type.
 Tensor adopt_memory(std::shared_ptr<const void> owner, const void* data, DType dtype, const Shape& shape, Location where = Location::current());
 
+/// Returns a tensor of memory from allocate_host() that nobody else uses. Assignments to parts of the tensor may write it.
+Tensor adopt_host(std::shared_ptr<void> memory, DType dtype, const Shape& shape, Location where = Location::current());
+
 /// Moves the vector's elements into a tensor.
 template <Element E>
   requires(!std::is_same_v<E, bool>)

@@ -198,11 +198,11 @@ Array from_buffer(nb::handle object) {
   }
   Shape shape(view.shape, view.shape + view.ndim);
   const auto bytes = static_cast<std::size_t>(view.len);
-  const std::shared_ptr<void> memory = allocate_host(bytes);
+  std::shared_ptr<void> memory = allocate_host(bytes);
   if (bytes > 0 && PyBuffer_ToContiguous(memory.get(), const_cast<Py_buffer*>(&view), view.len, 'C') != 0) throw nb::python_error();
   const std::size_t count = view.itemsize == 0 ? 0 : bytes / static_cast<std::size_t>(view.itemsize);
   if (type->is_complex) return type->parts == DType::float32 ? apart<float>(memory.get(), shape, count) : apart<double>(memory.get(), shape, count);
-  return {adopt_memory(memory, memory.get(), type->parts, shape, Location{}), {}, {}};
+  return {adopt_host(std::move(memory), type->parts, shape, Location{}), {}, {}};
 }
 
 Array from_dlpack(nb::handle object, bool copy) {
@@ -227,9 +227,9 @@ Array from_dlpack(nb::handle object, bool copy) {
   if (copy) {  // copies into memory of sinter, which is independent of the other library
     evaluate(std::vector{tensor});
     const std::size_t bytes = static_cast<std::size_t>(tensor.nbytes());
-    const std::shared_ptr<void> memory = allocate_host(bytes);
+    std::shared_ptr<void> memory = allocate_host(bytes);
     if (bytes > 0) std::memcpy(memory.get(), detail::host_address(tensor, tensor.dtype(), "from_dlpack", location()), bytes);
-    return {adopt_memory(memory, memory.get(), tensor.dtype(), tensor.shape(), location()), {}, {}};
+    return {adopt_host(std::move(memory), tensor.dtype(), tensor.shape(), location()), {}, {}};
   }
   return {tensor, {}, {}};
 }
@@ -250,11 +250,11 @@ void add_exchange(nb::module_& module) {
     const auto type = find_element_type(dtype);
     const std::size_t count = static_cast<std::size_t>(element_count(shape)), size = itemsize(type->parts) * (type->is_complex ? 2 : 1);
     if (data.size() != count * size) raise(PyExc_ValueError, "the number of bytes does not fit this shape and type");
-    const std::shared_ptr<void> memory = allocate_host(data.size());
+    std::shared_ptr<void> memory = allocate_host(data.size());
     std::memcpy(memory.get(), data.c_str(), data.size());
     if (type->is_complex)
       return new_array(type->parts == DType::float32 ? apart<float>(memory.get(), shape, count) : apart<double>(memory.get(), shape, count));
-    return new_array(adopt_memory(memory, memory.get(), type->parts, shape, location()));
+    return new_array(adopt_host(std::move(memory), type->parts, shape, location()));
   });
   module.def(
       "asarray_of",

@@ -196,6 +196,13 @@ Tensor adopt_memory(std::shared_ptr<const void> owner, const void* data, DType d
   return Tensor(make_data(site, dtype, shape, std::move(storage)));
 }
 
+Tensor adopt_host(std::shared_ptr<void> memory, DType dtype, const Shape& shape, Location where) {
+  void* const data = memory.get();
+  const Tensor adopted = adopt_memory(std::move(memory), data, dtype, shape, where);
+  if (const StoragePtr& storage = adopted.node()->storage) storage->own = true;
+  return adopted;
+}
+
 namespace detail {
 
 ListReader::ListReader(DType dtype, int ndim, Location where) : dtype_(dtype), shape_(static_cast<std::size_t>(ndim), -1), where_(where) {}

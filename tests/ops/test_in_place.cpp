@@ -1,6 +1,7 @@
 // Small assignments that are written in place. Other handles of the elements, and values that were recorded from them, must not change.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <filesystem>
@@ -246,6 +247,16 @@ TEST_CASE("memory that is not sinter's is never written to") {
     CHECK(values(x) == std::vector<double>{36, 37, 38, 39, 34, 35});
   }
   CHECK(mine == std::vector<double>(6, 1.0));
+  const auto given = sn::allocate_host(6 * sizeof(double));
+  auto* const numbers = static_cast<double*>(given.get());
+  std::fill_n(numbers, 6, 1.0);
+  Tensor shared = sn::adopt_host(given, DType::float64, {6});
+  for (int k = 0; k < 40; ++k) shared(k % 6) = k;
+  CHECK(std::all_of(numbers, numbers + 6, [](double number) { return number == 1; }));  // the test still holds it
+  Tensor own = sn::adopt_host(sn::allocate_host(8000), DType::float64, {1000});
+  const double* const elements = own.data<double>().data();
+  own(7) = 3.0;
+  CHECK((own.data<double>().data() == elements && elements[7] == 3));
 
   const auto path = (std::filesystem::temp_directory_path() / ("sinter_in_place_" + std::to_string(std::random_device{}()) + ".npy")).string();
   sn::save_npy(path, sn::arange(5.0));
