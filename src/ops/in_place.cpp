@@ -243,18 +243,15 @@ std::size_t pending_assignments(const RecordedPtr& node, std::size_t limit) {
   const Operands operands = node->inputs();
   return operands.size() == 2 ? 1 + pending_assignments(operands[1], limit - 1) : 0;
 }
-/// Evaluates a large value with many pending assignments, so that the next ones are written into it. One kernel with all of them would test at each element in
-/// which part it lies.
+}  // namespace
+
 void settle(const RecordedPtr& node) {
-  if (ForAnySize::recording() || node->symbolic || computed_on_device || element_count(node->shape) < kSmall * kShare ||
-      pending_assignments(node, kMinWaiting) < kMinWaiting)
-    return;
+  if (ForAnySize::recording() || node->evaluated() || node->symbolic || computed_on_device || element_count(node->shape) < kSmall * kShare) return;
+  if (pending_assignments(node, kMinWaiting) < kMinWaiting && before_reshapes(node)->op != Op::scatter) return;
   evaluation_asked();
   evaluate({node});
   if (const StoragePtr made = node->result(); made && made->device) computed_on_device = true;
 }
-
-}  // namespace
 
 bool write_in_place(const Site& site, Tensor& whole, const Selection& block, const RecordedPtr& value) {
   if (is_small(whole.shape(), block.sliced)) settle(whole.node());

@@ -13,6 +13,10 @@
 
 namespace sinter::ops {
 
+/// Evaluates a large value with eight pending assignments to parts, or with one at integer indices, which copies it, so that the next ones are written into it.
+/// One kernel with all of them would test at each element in which part it lies.
+void settle(const RecordedPtr& node);
+
 /// Writes the value to the block and returns true if this is possible: the block is small, the value is a number, is evaluated or is worth evaluating now, and
 /// only this handle refers to the elements, which are in host memory without other users, or have only pending small assignments. The caller has checked that
 /// the value's type and shape fit.

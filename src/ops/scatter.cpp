@@ -130,6 +130,7 @@ Selected selected_rows(const Site& site, const Shape& whole, const std::vector<I
 
 bool scatter_in_place(const Site& site, Tensor& whole, const std::vector<Index>& index, const Arg& value) {
   const Shape shape = whole.shape();
+  settle(whole.node());
   const bool has_elements = whole.node()->evaluated() || whole.node()->op == Op::constant;
   if (!has_elements || !is_worth_evaluating(*whole.node()) || index.size() > shape.size() || (is_leading(index) && beside(site, shape, index))) return false;
   const Selected rows = selected_rows(site, shape, index);
