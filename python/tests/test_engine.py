@@ -65,8 +65,8 @@ def test_a_frozen_function_is_recorded_once_for_a_form():
 
 
 def test_a_frozen_function_refuses_what_it_cannot_key():
-    part = sinter.freeze(lambda x, at: x[at])
-    assert part(sinter.arange(5), slice(1, 4)).tolist() == [1, 2, 3] and part(sinter.arange(5), slice(None, None, 2)).tolist() == [0, 2, 4]
+    part = sn.freeze(lambda x, at: x[at])
+    assert part(sn.arange(5), slice(1, 4)).tolist() == [1, 2, 3] and part(sn.arange(5), slice(None, None, 2)).tolist() == [0, 2, 4]
     with pytest.raises(TypeError, match="hashable"):
         sn.freeze(lambda x, y: x)(sn.ones(2), {1, 2})
 
