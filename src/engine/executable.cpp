@@ -78,12 +78,9 @@ Executable bound_executable(std::shared_ptr<const Planned> planned, const std::v
       needed(value);
     }
     executable.library.push_back(step.library ? fuse::bound(step.call, executable.numbers.data() + step.numbers) : fuse::LibraryCall{});
-    if (step.library) {
-      fuse::each_offset(executable.library.back(), [&](const auto&, std::size_t at) { executable.offsets.push_back(step.numbers + at); });
-    } else {
-      for (std::size_t k = 0; k < step.nest.inputs.size() + step.nest.outputs.size(); ++k)
-        executable.offsets.push_back(step.numbers + step.nest.ints.size() + k);
-    }
+    // A kernel has no operands of a call, and a call no nest.
+    fuse::each_offset(executable.library.back(), [&](const auto&, std::size_t at) { executable.offsets.push_back(step.numbers + at); });
+    for (std::size_t k = 0; k < step.nest.inputs.size() + step.nest.outputs.size(); ++k) executable.offsets.push_back(step.numbers + step.nest.ints.size() + k);
     executable.buffers |= keep_all || (step.library ? !runs_on_device(step, target) : !kernels.current(step.made, step.nest, target));
   }
   for (const int output : planned->outputs)

@@ -203,23 +203,28 @@ std::string Kernels::compiler_of(const runtime::Kind& kind) const {
   return disk()->recall(note_of_compiler(kind)).value_or(std::string());
 }
 
+/// Adds who generates and who compiles the source.
+Kernels::Generated Kernels::completed(jit::Source source, const runtime::Kind& kind) {
+  source.generator = kind.generator;
+  source.compiler = compiler_of(kind);
+  const auto entry = entry_of(source);
+  return {std::make_shared<const jit::Source>(std::move(source)), entry};
+}
+
 /// Generates the source, or returns the one that was generated for the same nest with other values of its parameters.
 Kernels::Generated Kernels::generated(const jit::LoopNest& nest, const Target& target) {
   const runtime::Kind& kind = target.kind();
-  const std::string compiler = compiler_of(kind), structure = structure_of(nest, target.limits, compiler);
+  const std::string structure = structure_of(nest, target.limits, compiler_of(kind));
   {
     const std::lock_guard lock(mutex_);
     if (const Generated* known = sources_.find(structure); known && !known->entry.expired()) return *known;
   }
   ++totals_.generated;
   timeline::Span span("generate", nest.name.c_str());
-  jit::Source source = kind.generate(nest, target.limits);
+  const Generated made = completed(kind.generate(nest, target.limits), kind);
   span.stop();
-  source.generator = kind.generator;
-  source.compiler = compiler;
-  const Generated made{std::make_shared<const jit::Source>(source), entry_of(source)};
   const std::lock_guard lock(mutex_);
-  sources_.replace(structure, made, structure.size() + source.text.size());
+  sources_.replace(structure, made, structure.size() + made.source->text.size());
   return made;
 }
 
@@ -230,11 +235,8 @@ std::vector<Made> Kernels::make_for(const fuse::LibraryCall& call, const Target&
   for (jit::Source& source : kind.call_sources(call, target.limits)) {
     stop_if_interrupted();
     ++totals_.generated;
-    source.generator = kind.generator;
-    source.compiler = compiler_of(kind);
-    const auto kept = entry_of(source);
     const jit::LoopNest nest = nest_named(source.entry);
-    all.push_back(make({std::make_shared<const jit::Source>(std::move(source)), kept}, nest, target, "a part of " + fuse::to_string(call)));
+    all.push_back(make(completed(std::move(source), kind), nest, target, "a part of " + fuse::to_string(call)));
   }
   return all;
 }

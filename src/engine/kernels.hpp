@@ -113,6 +113,7 @@ class Kernels {
   };
   std::shared_ptr<Compiled> entry_of(const jit::Source& source);
   std::string compiler_of(const runtime::Kind& kind) const;
+  Generated completed(jit::Source source, const runtime::Kind& kind);
   Generated generated(const jit::LoopNest& nest, const Target& target);
   Made make(const Generated& generated, const jit::LoopNest& nest, const Target& target, const std::string& split_reason);
   void dump_strings(const jit::LoopNest& nest, const jit::Source& source, const runtime::Kind& kind);

@@ -102,8 +102,7 @@ bool gains_from_panels(const LoopNest& nest) {
   constexpr std::int64_t kLarge = 8 << 20, kFew = 64;
   const std::int64_t columns = nest.ints[static_cast<std::size_t>(nest.lane_axis())], rows = nest.ints[static_cast<std::size_t>(nest.parallel)];
   const auto apart = [&](const Access& access) { return walks_apart(nest, access); };
-  return columns > kFew && columns * rows * widest_element(nest) >= kLarge && std::none_of(nest.inputs.begin(), nest.inputs.end(), apart) &&
-         std::none_of(nest.outputs.begin(), nest.outputs.end(), apart);
+  return columns > kFew && columns * rows * widest_element(nest) >= kLarge && !any_access(nest, apart);
 }
 
 void choose_cpu_part(const LoopNest& nest, const ScheduleOverride& overrides, Schedule& schedule) {

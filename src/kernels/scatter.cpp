@@ -27,30 +27,17 @@ struct Matrix {
 struct Replace {
   template <class T> T operator()(T, T value) const { return value; }
 };
-template <class T, class Compute> T computed(T a, T b, const Compute& compute) {
-  if constexpr (std::is_arithmetic_v<T>) return compute(a, b);
-  else return T(compute(static_cast<float>(a), static_cast<float>(b)));
+/// Returns the function as a combination of two elements; 16-bit and 8-bit floats are combined in float32.
+template <class Function> constexpr auto combining(Function function) {
+  return [function]<class T>(T a, T b) -> T {
+    if constexpr (std::is_arithmetic_v<T>) return function(a, b);
+    else return T(function(static_cast<float>(a), static_cast<float>(b)));
+  };
 }
-struct Add {
-  template <class T> T operator()(T a, T b) const {
-    return computed(a, b, [](auto x, auto y) { return math::add(x, y); });
-  }
-};
-struct Multiply {
-  template <class T> T operator()(T a, T b) const {
-    return computed(a, b, [](auto x, auto y) { return math::multiply(x, y); });
-  }
-};
-struct Minimum {
-  template <class T> T operator()(T a, T b) const {
-    return computed(a, b, [](auto x, auto y) { return math::minimum(x, y); });
-  }
-};
-struct Maximum {
-  template <class T> T operator()(T a, T b) const {
-    return computed(a, b, [](auto x, auto y) { return math::maximum(x, y); });
-  }
-};
+constexpr auto kAdd = combining([](auto a, auto b) { return math::add(a, b); });
+constexpr auto kMultiply = combining([](auto a, auto b) { return math::multiply(a, b); });
+constexpr auto kMinimum = combining([](auto a, auto b) { return math::minimum(a, b); });
+constexpr auto kMaximum = combining([](auto a, auto b) { return math::maximum(a, b); });
 
 template <class T> struct Scatter {
   Matrix old, given;
@@ -110,11 +97,11 @@ template <class T> struct Scatter {
     run_tasks(threads, tasks, [&](std::int64_t task) {
       auto& table = tables[static_cast<std::size_t>(task)];
       table = std::make_unique<T[]>(static_cast<std::size_t>(elements));
-      put(table.get(), count * task / tasks, count * (task + 1) / tasks, 0, old.columns, Add());
+      put(table.get(), count * task / tasks, count * (task + 1) / tasks, 0, old.columns, kAdd);
     });
     copy(0, old.rows);
     for (const auto& table : tables)
-      for (std::int64_t e = 0; e < elements; ++e) result[e] = Add()(result[e], table[static_cast<std::size_t>(e)]);
+      for (std::int64_t e = 0; e < elements; ++e) result[e] = kAdd(result[e], table[static_cast<std::size_t>(e)]);
   }
 };
 
@@ -135,9 +122,9 @@ void scatter_rows(const fuse::LibraryCall& call, std::span<void* const> pointers
                              static_cast<T*>(pointers[3])};
     switch (call.op) {
       case trace::Op::scatter: return scatter.in_order(threads, Replace());
-      case trace::Op::scatter_prod: return scatter.in_order(threads, Multiply());
-      case trace::Op::scatter_min: return scatter.in_order(threads, Minimum());
-      case trace::Op::scatter_max: return scatter.in_order(threads, Maximum());
+      case trace::Op::scatter_prod: return scatter.in_order(threads, kMultiply);
+      case trace::Op::scatter_min: return scatter.in_order(threads, kMinimum);
+      case trace::Op::scatter_max: return scatter.in_order(threads, kMaximum);
       default: break;
     }
     if constexpr (std::is_integral_v<T>) {
@@ -145,7 +132,7 @@ void scatter_rows(const fuse::LibraryCall& call, std::span<void* const> pointers
       const std::int64_t tasks = std::min<std::int64_t>(count * old.columns / kTaskElements, thread_count(threads));
       if (tasks > 1 && 4 * tasks * old.rows <= count) return scatter.in_tables(threads, tasks);
     }
-    scatter.in_order(threads, Add());
+    scatter.in_order(threads, kAdd);
   });
 }
 

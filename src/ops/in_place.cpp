@@ -237,6 +237,13 @@ bool is_worth_evaluating_for(const Recorded& whole, const Shape& block, const Re
 
 namespace {
 
+/// Evaluates a value, and learns where values are computed.
+void evaluate_here(const RecordedPtr& value) {
+  evaluation_asked();
+  evaluate({value});
+  if (const StoragePtr made = value->result(); made && made->device) computed_on_device = true;
+}
+
 /// Returns how many assignments to parts of a node are pending, at most `limit`.
 std::size_t pending_assignments(const RecordedPtr& node, std::size_t limit) {
   if (limit == 0 || node->evaluated() || node->op != Op::pad) return 0;
@@ -248,18 +255,14 @@ std::size_t pending_assignments(const RecordedPtr& node, std::size_t limit) {
 void settle(const RecordedPtr& node) {
   if (ForAnySize::recording() || node->evaluated() || node->symbolic || computed_on_device || element_count(node->shape) < kSmall * kShare) return;
   if (pending_assignments(node, kMinWaiting) < kMinWaiting && before_reshapes(node)->op != Op::scatter) return;
-  evaluation_asked();
-  evaluate({node});
-  if (const StoragePtr made = node->result(); made && made->device) computed_on_device = true;
+  evaluate_here(node);
 }
 
 bool write_in_place(const Site& site, Tensor& whole, const Selection& block, const RecordedPtr& value) {
   if (is_small(whole.shape(), block.sliced)) settle(whole.node());
   std::optional<Source> source(std::in_place, value, element_count(block.sliced));
   if (!*source && is_worth_evaluating_for(*whole.node(), block.sliced, *value)) {
-    evaluation_asked();
-    evaluate({value});
-    if (const StoragePtr made = value->result(); made && made->device) computed_on_device = true;
+    evaluate_here(value);
     source.emplace(value, element_count(block.sliced));
   }
   if (!*source) return false;

@@ -212,6 +212,10 @@ struct Scattered {
   std::optional<int> neutral;
 };
 constexpr Scattered kScattered[] = {{"add", add_at, 0}, {"multiply", multiply_at, 1}, {"minimum", minimum_at, {}}, {"maximum", maximum_at, {}}};
+const Scattered* scattered_by(std::string_view name) {
+  const auto found = std::find_if(std::begin(kScattered), std::end(kScattered), [&](const Scattered& row) { return row.name == name; });
+  return found == std::end(kScattered) ? nullptr : found;
+}
 
 /// Reduces the slices from each index up to the next one, or a single slice if the next index is not larger.
 Value reduce_at(const Function& function, const Combination* row, const Arguments& a, std::size_t offset) {
@@ -224,9 +228,9 @@ Value reduce_at(const Function& function, const Combination* row, const Argument
     return *reduce(function, row, Arguments(kReduce, std::move(arguments), offset), offset).as<Tensor>();
   };
   std::vector<Tensor> results;
-  const auto* const scattered = std::find_if(std::begin(kScattered), std::end(kScattered), [&](const Scattered& one) { return one.name == function.name; });
-  if (scattered != std::end(kScattered) && places.size() > kFewSegments &&
-      std::adjacent_find(places.begin(), places.end(), std::greater_equal<>()) == places.end() && places[0] >= 0 && places.back() < x.shape()[0]) {
+  const Scattered* const scattered = scattered_by(function.name);
+  if (scattered && places.size() > kFewSegments && std::adjacent_find(places.begin(), places.end(), std::greater_equal<>()) == places.end() && places[0] >= 0 &&
+      places.back() < x.shape()[0]) {
     std::vector<std::int64_t> segments;
     for (std::int64_t at = places[0], k = 0; at < x.shape()[0]; ++at) {
       if (k + 1 < std::ssize(places) && at == places[static_cast<std::size_t>(k) + 1]) ++k;
@@ -268,9 +272,7 @@ Value at(const Function& function, const Arguments& a, std::size_t offset) {
     return call(*find_function("add_at"), {{{}, *a.given(0)}, {{}, *a.given(1)}, {{}, {function.name == "add" ? values : negative(values), offset}}}, offset);
   }
   const std::vector<Index> places = indices_of(*a.given(1));
-  if (function.name == "multiply") return {multiply_at(a.tensor(0), places, values), offset};
-  if (function.name == "minimum") return {minimum_at(a.tensor(0), places, values), offset};
-  if (function.name == "maximum") return {maximum_at(a.tensor(0), places, values), offset};
+  if (const Scattered* const row = scattered_by(function.name)) return {row->combine(a.tensor(0), places, values), offset};
   const auto combined = [&](const Tensor& x, const Tensor& y) {
     return one ? *call(function, {{{}, {x, offset}}}, offset).as<Tensor>() : of_two(function, x, y, offset);
   };

@@ -43,6 +43,14 @@ std::int64_t start_of_consecutive(const Recorded& slice, const Shape& whole) {
   return start;
 }
 
+/// Returns the elements of an evaluated node from `first` on; nothing if they are not in host memory.
+HostPart elements_from(const Recorded& evaluated, std::int64_t first) {
+  const StoragePtr storage = evaluated.storage;
+  const std::lock_guard lock(storage->lock);
+  if (!storage->host) return {};
+  return {storage->host, static_cast<const std::byte*>(storage->host.get()) + static_cast<std::size_t>(first) * itemsize(evaluated.dtype)};
+}
+
 }  // namespace
 
 HostPart part_of_evaluated(const RecordedPtr& node) {
@@ -61,11 +69,7 @@ HostPart part_of_evaluated(const RecordedPtr& node) {
     }
     below = operands[0];
   }
-  if (!below->evaluated()) return {};
-  const StoragePtr storage = below->storage;
-  const std::lock_guard lock(storage->lock);
-  if (!storage->host) return {};
-  return {storage->host, static_cast<const std::byte*>(storage->host.get()) + static_cast<std::size_t>(start) * itemsize(node->dtype)};
+  return below->evaluated() ? elements_from(*below, start) : HostPart{};
 }
 
 }  // namespace trace
@@ -108,17 +112,16 @@ std::int64_t place_of(const std::vector<std::int64_t>& at, const Shape& shape) {
   return place;
 }
 
-/// Returns the address of the only element of a node if slices, permutations and reshapes select it from an evaluated node in host memory, which `held` keeps.
-/// Else null.
-const std::byte* selected_element(const RecordedPtr& node, std::shared_ptr<void>& held) {
-  if (node->symbolic || element_count(node->shape) != 1) return nullptr;
+/// Returns the only element of a node if slices, permutations and reshapes select it from an evaluated node in host memory; nothing otherwise.
+HostPart selected_element(const RecordedPtr& node) {
+  if (node->symbolic || element_count(node->shape) != 1) return {};
   RecordedPtr below = node;
   std::vector<std::int64_t> at(node->shape.size(), 0);
   while (!below->evaluated()) {
     const Operands operands = below->inputs();
     if (operands.empty()) {
       if (below->evaluated()) break;
-      return nullptr;
+      return {};
     }
     const Shape& whole = operands[0]->shape;
     if (below->op == Op::slice) {
@@ -131,25 +134,20 @@ const std::byte* selected_element(const RecordedPtr& node, std::shared_ptr<void>
       at.resize(whole.size());
       for (std::size_t k = whole.size(); k-- > 0; place /= whole[k]) at[k] = place % whole[k];
     } else {
-      return nullptr;
+      return {};
     }
     below = operands[0];
   }
-  const StoragePtr storage = below->storage;
-  const std::lock_guard lock(storage->lock);
-  if (!storage->host) return nullptr;
-  held = storage->host;
-  return static_cast<const std::byte*>(held.get()) + static_cast<std::size_t>(place_of(at, below->shape)) * itemsize(node->dtype);
+  return elements_from(*below, place_of(at, below->shape));
 }
 
 }  // namespace
 
 bool copy_selected(const Tensor& tensor, void* out) {
-  std::shared_ptr<void> held;
   const RecordedPtr& node = node_of({"item", {}}, tensor);
-  const std::byte* const element = selected_element(node, held);
-  if (element) std::memcpy(out, element, itemsize(node->dtype));
-  return element != nullptr;
+  const HostPart element = selected_element(node);
+  if (element.held) std::memcpy(out, element.elements, itemsize(node->dtype));
+  return element.held != nullptr;
 }
 
 void copy_elements(const Tensor& tensor, void* out, DType wanted, std::int64_t count, const char* function, Location where) {
@@ -160,8 +158,8 @@ void copy_elements(const Tensor& tensor, void* out, DType wanted, std::int64_t c
   const bool exact = lossless(node->dtype, wanted);
   if (!exact && (!is_integer(node->dtype) || is_bool(wanted))) refuse_type(site, node->dtype, wanted);
   if (count == 0) return;
-  std::shared_ptr<void> held;
-  const void* elements = count == 1 ? selected_element(node, held) : nullptr;
+  const HostPart element = count == 1 ? selected_element(node) : HostPart{};
+  const void* elements = element.elements;
   if (!elements) elements = host_data(node, site);
   visit_storage(node->dtype, [&]<class From>() {
     visit_storage(wanted, [&]<class To>() {
