@@ -44,8 +44,15 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
 endif()
 # The gates of a recurrent layer, between its products.
 set_source_files_properties(${kernels}/recurrence.cpp PROPERTIES COMPILE_OPTIONS "${optimise}")
-# The transforms spend all their time in loops of their library.
-set_source_files_properties(${kernels}/fft.cpp PROPERTIES COMPILE_OPTIONS "-O2;-fwrapv")
+# Fourier transforms of several rows at once.
+set(fourier ${optimise} $<$<CXX_COMPILER_ID:GNU>:-Wno-psabi>)
+set_source_files_properties(${kernels}/fourier/fft.cpp PROPERTIES COMPILE_OPTIONS "-O2;-fwrapv")
+set_source_files_properties(${kernels}/fourier/lanes_baseline.cpp PROPERTIES COMPILE_OPTIONS "${fourier}")
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
+  set_source_files_properties(${kernels}/fourier/fft.cpp PROPERTIES COMPILE_DEFINITIONS SINTER_FOURIER_X86)
+  set_source_files_properties(${kernels}/fourier/lanes_avx2.cpp PROPERTIES COMPILE_OPTIONS "${fourier};-mavx2;-mfma")
+  set_source_files_properties(${kernels}/fourier/lanes_avx512.cpp PROPERTIES COMPILE_OPTIONS "${fourier};-mavx512f;-mavx512dq;-mavx512vl;-mavx2;-mfma")
+endif()
 # The compiler vectorises the interpreter's loops; errno would prevent this for square roots. No multiply and add is contracted, so that
 # rounding is the same as in compiled kernels.
 set(exact -fno-math-errno -ffp-contract=off)
@@ -61,7 +68,7 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
 endif()
 # Templates of Eigen and of the functions make thousands of loops. With UBSan's checks a compiler takes ten minutes and more for each file.
 if(SINTER_SANITIZE MATCHES "undefined")
-  file(GLOB templates ${kernels}/products/matmul_*.cpp ${kernels}/primitives/interpreter_functions_*.cpp ${kernels}/primitives/interpreter_kernels.cpp ${kernels}/fft.cpp)
+  file(GLOB templates ${kernels}/products/matmul_*.cpp ${kernels}/primitives/interpreter_functions_*.cpp ${kernels}/primitives/interpreter_kernels.cpp ${kernels}/fourier/*.cpp)
   set_property(SOURCE ${templates} APPEND PROPERTY COMPILE_OPTIONS -fno-sanitize=undefined)
 endif()
 # Every evaluation hashes the key of its plan, in debug builds too.

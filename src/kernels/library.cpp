@@ -11,7 +11,7 @@
 #include "kernels/convolutions/conv_blocked.hpp"
 #include "kernels/convolutions/conv_bytes.hpp"
 #include "kernels/decompositions.hpp"
-#include "kernels/fft.hpp"
+#include "kernels/fourier/fft.hpp"
 #include "kernels/products/byte_product.hpp"
 #include "kernels/products/matmul.hpp"
 #include "kernels/recurrence.hpp"

@@ -4,6 +4,7 @@ sinter_suite(byte_products llvm interpreter unfused cuda_long opencl loops_long)
 sinter_test(test_byte_blocks freeze)
 sinter_suite(conv_bytes llvm interpreter unfused cuda_long opencl loops_long)
 sinter_test(test_byte_tiles freeze)
+sinter_test(test_fourier freeze)
 sinter_suite(products llvm interpreter unfused cuda_long opencl)
 sinter_optimised(test_products)
 # Floating-point products with the stand-in for cuBLASLt.

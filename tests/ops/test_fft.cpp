@@ -77,6 +77,59 @@ TEST_CASE("transforms of every kind of length") {
   }
 }
 
+TEST_CASE("batches of rows, side by side and one by one") {
+  for (const std::int64_t n : {7, 96, 97, 150, 270, 509}) {
+    if (on_gpu() && n != 97) continue;
+    for (const std::int64_t rows : {2, 8, 19}) {
+      CAPTURE(n);
+      CAPTURE(rows);
+      const auto [re, rre] = random(rng, {rows, n}, DType::float64, -1, 1);
+      const auto [im, rim] = random(rng, {rows, n}, DType::float64, -1, 1);
+      const sn::Complex got = fft::fft({re, im});
+      const sn::Complex half = fft::rfft(re);
+      const Tensor back = fft::irfft(half, n), other = fft::ifft(got).im;
+      sn::eval({got.re, got.im, half.re, half.im, back, other});
+      near(back, re, 1e-13);
+      near(other, im, 1e-13);
+      for (const std::int64_t row : {rows / 2, rows - 1}) {
+        const auto cut = [&](const Tensor& x) { return values(sn::astype(x(row), DType::float64)); };
+        const auto want = transformed(complex(cut(re), cut(im)));
+        near({got.re(row), got.im(row)}, want, 2e-14);
+        auto real = transformed(complex(cut(re), {}));
+        real.resize(static_cast<std::size_t>(n / 2 + 1));
+        near({half.re(row), half.im(row)}, real, 2e-14);
+      }
+    }
+  }
+}
+
+TEST_CASE("long transforms have the frequencies of the definition") {
+  for (const std::int64_t n : {3000, 4099, 8192, 30030}) {
+    if (on_gpu()) continue;
+    CAPTURE(n);
+    const auto [re, rre] = random(rng, {n}, DType::float64, -1, 1);
+    const auto [im, rim] = random(rng, {n}, DType::float64, -1, 1);
+    const sn::Complex got = fft::fft({re, im}), half = fft::rfft(re);
+    const auto a = values(got.re), b = values(got.im), c = values(half.re), d = values(half.im);
+    for (int tries = 0; tries < 4; ++tries) {
+      const std::int64_t k = std::uniform_int_distribution<std::int64_t>(0, n / 2)(rng);
+      CAPTURE(k);
+      Wide want, real;
+      for (std::int64_t j = 0; j < n; ++j) {
+        const Wide turn = std::polar(1.0L, -2 * std::numbers::pi_v<long double> * static_cast<long double>(j * k % n) / static_cast<long double>(n));
+        want += turn * Wide(rre.v[static_cast<std::size_t>(j)], rim.v[static_cast<std::size_t>(j)]);
+        real += turn * Wide(rre.v[static_cast<std::size_t>(j)]);
+      }
+      const auto at = static_cast<std::size_t>(k);
+      const long double size = std::sqrt(static_cast<long double>(n));
+      REQUIRE(std::abs(Wide(a[at], b[at]) - want) <= 4e-15L * size);
+      REQUIRE(std::abs(Wide(c[at], d[at]) - real) <= 4e-15L * size);
+    }
+    near(fft::irfft(half, n), re, 1e-13);
+    near(fft::ifft(got).im, im, 1e-13);
+  }
+}
+
 TEST_CASE("transforms along any axis, of views, batches and every type") {
   for (const DType type : {DType::float64, DType::float32, DType::float16, DType::int32, DType::bool_}) {
     if (on_gpu() && type != DType::float32) continue;

@@ -16,6 +16,9 @@ endif()
 if(NOT SINTER_SANITIZE)
   add_library(uses_call_once MODULE ${CMAKE_CURRENT_LIST_DIR}/uses_call_once.cpp)
   sinter_python(loads_late test_loads_late.py $<TARGET_FILE:uses_call_once> $<TARGET_FILE:sinter>)
+  if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
+    sinter_python(instruction_sets test_instruction_sets.py ${PROJECT_BINARY_DIR})
+  endif()
 endif()
 
 # docs/guide.md shows the code of examples/guide.cpp and what it prints.
