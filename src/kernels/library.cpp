@@ -55,6 +55,7 @@ struct Product {
         n(call.shape.back()),
         k(call.operands[0].shape.back()) {
     join_rows(a, b, batch, m, k);
+    turn_column(a, b, m, n, k);
   }
 };
 
@@ -71,11 +72,9 @@ std::string who_multiplies(const fuse::LibraryCall& call) {
   if (is_bool(call.dtype)) return "loops over rows";
   if (of_bytes(call)) return who_multiplies_bytes();
   const Product product(call, nullptr, nullptr);
-  if (is_thin(call.dtype, product.a.transposed, product.b.transposed, product.m, product.n, product.k))
-    return fmt::format("rows times the matrix, unpacked ({})", host_blocks().instruction_set);
-  double multiply_adds = static_cast<double>(product.k);
-  for (const std::int64_t size : call.shape) multiply_adds *= static_cast<double>(size);
-  return block_product(call.dtype, multiply_adds).name;
+  std::int64_t products = 1;
+  for (const std::int64_t size : product.batch) products *= size;
+  return product_of(call.dtype, product.a.transposed, product.b.transposed, products, product.m, product.n, product.k).name;
 }
 
 void multiply_panels(const fuse::LibraryCall& call, std::span<void* const> pointers, int threads, const Epilogue& epilogue) {

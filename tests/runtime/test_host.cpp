@@ -312,6 +312,9 @@ template <class T> void check_matmul_layouts() {
       check_matmul<T>(2, 5, 9, 300, a_t, b_t, true);
       check_matmul<T>(1, 193, 385, 50, a_t, b_t, false);  // one more than a block
       check_matmul<T>(2, 3, 4, 0, a_t, b_t, false);
+      check_matmul<T>(3, 500, 3, 3, a_t, b_t, false);  // narrow right matrices, in several blocks
+      check_matmul<T>(3, 8, 8, 8, a_t, b_t, true);
+      check_matmul<T>(1, 1000, 33, 9, a_t, b_t, false);
     }
 }
 
@@ -350,6 +353,31 @@ TEST_CASE_TEMPLATE("thin products: any number of rows, for each instruction set,
         for (std::int64_t j = 0; j < c_leading; ++j) {
           long double sum = j < columns ? 0 : 77;
           for (std::int64_t l = 0; l < depth && j < columns; ++l)
+            sum += static_cast<long double>(a[a_t ? l * a_leading + i : i * a_leading + l]) * b[b_t ? j * b_leading + l : l * b_leading + j];
+          worst = std::max<double>(worst, std::fabs(static_cast<double>(c[i * c_leading + j] - sum)));
+        }
+      CHECK(worst <= std::numeric_limits<T>::epsilon() * static_cast<double>(depth));
+    }
+}
+
+TEST_CASE_TEMPLATE("narrow products: any number of columns and little depth, for each instruction set, write their elements alone", T, float, double) {
+  std::mt19937 rng(sinter::testing::fresh_seed());
+  const auto pick = [&](std::int64_t low, std::int64_t high) { return std::uniform_int_distribution(low, high)(rng); };
+  constexpr std::int64_t kWidest = kernels::kNarrowBytes / sizeof(T);
+  for (const auto multiply : {&kernels::narrow_product_baseline, kernels::host_blocks().multiply_narrow})
+    for (std::int64_t columns = 1; columns <= kWidest; ++columns) {
+      const std::int64_t rows = pick(1, 40), depth = pick(1, kernels::kNarrowElements / kWidest), gap = pick(0, 1) * 2;
+      const bool a_t = pick(0, 1) == 1, b_t = pick(0, 1) == 1;
+      INFO(rows, " x ", depth, " x ", columns, ", a transposed ", a_t, ", b transposed ", b_t, ", gap ", gap);
+      const std::int64_t a_leading = (a_t ? rows : depth) + 1, b_leading = (b_t ? depth : columns) + 1, c_leading = columns + gap;
+      const auto a = random_values<T>((a_t ? depth : rows) * a_leading, rng()), b = random_values<T>((b_t ? columns : depth) * b_leading, rng());
+      std::vector<T> c(static_cast<std::size_t>(rows * c_leading + kWidest), 77);
+      REQUIRE(multiply(dtype_of<T>, {a.data(), b.data(), c.data(), rows, columns, depth, a_leading, b_leading, c_leading, a_t, b_t}));
+      double worst = 0;
+      for (std::int64_t i = 0; i * c_leading < static_cast<std::int64_t>(c.size()); ++i)
+        for (std::int64_t j = 0; j < c_leading && i * c_leading + j < static_cast<std::int64_t>(c.size()); ++j) {
+          long double sum = i < rows && j < columns ? 0 : 77;
+          for (std::int64_t l = 0; l < depth && i < rows && j < columns; ++l)
             sum += static_cast<long double>(a[a_t ? l * a_leading + i : i * a_leading + l]) * b[b_t ? j * b_leading + l : l * b_leading + j];
           worst = std::max<double>(worst, std::fabs(static_cast<double>(c[i * c_leading + j] - sum)));
         }

@@ -21,6 +21,8 @@ constexpr std::int64_t kBlocks = 8, kMinColumns = 96, kWorthHalving = 2 << 20;
 /// Fewer multiplications than this are finished before another thread would wake up.
 constexpr double kWorthThreads = 64 << 10;
 
+bool is_float(DType dtype) { return dtype == DType::float32 || dtype == DType::float64; }
+
 /// Computes the product of bools, an "or" of "and"s, one row of c at a time.
 void multiply_bool(const MatmulBlock& p) {
   const auto* a = static_cast<const std::uint8_t*>(p.a);
@@ -51,12 +53,19 @@ constexpr std::int64_t kMinThinColumns = 256;
 /// copies the matrix, or if it is transposed, copies it from kCopied rows on. For up to kManyThinRows rows the copy takes longer than the products.
 constexpr std::int64_t kFarMatrix = 4 << 20, kCopied = 16;
 
-}  // namespace
-
 bool is_thin(DType dtype, bool a_transposed, bool b_transposed, std::int64_t m, std::int64_t n, std::int64_t k) {
-  if ((dtype != DType::float32 && dtype != DType::float64) || (a_transposed && b_transposed)) return false;
+  if (!is_float(dtype) || (a_transposed && b_transposed)) return false;
   return m <= kThinRows || (m <= kManyThinRows && n * k >= kFarMatrix && (!b_transposed || m >= kCopied));
 }
+bool is_narrow(DType dtype, std::int64_t n, std::int64_t k) {
+  constexpr std::int64_t kLittleDepth = 8;  // to here the widest rows, too, take less time than with packing
+  if (!is_float(dtype)) return false;
+  const auto size = static_cast<std::int64_t>(itemsize(dtype)), row = n * size;
+  if (row > kNarrowBytes / 2) return row <= kNarrowBytes && k <= kLittleDepth;
+  return k * (row <= kNarrowBytes / 4 ? kNarrowBytes / 4 : kNarrowBytes / 2) <= kNarrowElements * size;
+}
+
+}  // namespace
 
 void join_rows(MatmulOperand& a, MatmulOperand& b, std::vector<std::int64_t>& batch, std::int64_t& m, std::int64_t k) {
   while (!batch.empty()) {
@@ -72,20 +81,31 @@ void join_rows(MatmulOperand& a, MatmulOperand& b, std::vector<std::int64_t>& ba
   }
 }
 
+void turn_column(MatmulOperand& a, MatmulOperand& b, std::int64_t& m, std::int64_t& n, std::int64_t k) {
+  if (n != 1 || m == 1) return;
+  MatmulOperand row = b, matrix = a;
+  row.transposed = !b.transposed;
+  matrix.transposed = !a.transposed;
+  if (row.transposed && row.leading == 1) row.transposed = false, row.leading = k;  // one row without gaps
+  if (row.transposed && matrix.transposed) return;
+  a = row, b = matrix;
+  std::swap(m, n);
+}
+
 const HostBlocks& host_blocks() {
   static const HostBlocks chosen = [] {
 #if defined(SINTER_MATMUL_X86)
     __builtin_cpu_init();
     if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw") &&
         __builtin_cpu_supports("fma"))
-      return HostBlocks{"avx512",          &matmul_block_avx512,   &thin_product_avx512,   &depthwise_plane_avx512, &lay_out_avx512,
-                        &conv_tile_avx512, &depthwise_tile_avx512, &winograd_input_avx512, &winograd_output_avx512};
+      return HostBlocks{"avx512",        &matmul_block_avx512, &thin_product_avx512,   &narrow_product_avx512, &depthwise_plane_avx512,
+                        &lay_out_avx512, &conv_tile_avx512,    &depthwise_tile_avx512, &winograd_input_avx512, &winograd_output_avx512};
     if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
-      return HostBlocks{"avx2",          &matmul_block_avx2,   &thin_product_avx2,   &depthwise_plane_avx2, &lay_out_avx2,
-                        &conv_tile_avx2, &depthwise_tile_avx2, &winograd_input_avx2, &winograd_output_avx2};
+      return HostBlocks{"avx2",        &matmul_block_avx2, &thin_product_avx2,   &narrow_product_avx2, &depthwise_plane_avx2,
+                        &lay_out_avx2, &conv_tile_avx2,    &depthwise_tile_avx2, &winograd_input_avx2, &winograd_output_avx2};
 #endif
-    return HostBlocks{"baseline",          &matmul_block_baseline,   &thin_product_baseline,   &depthwise_plane_baseline, &lay_out_baseline,
-                      &conv_tile_baseline, &depthwise_tile_baseline, &winograd_input_baseline, &winograd_output_baseline};
+    return HostBlocks{"baseline",        &matmul_block_baseline, &thin_product_baseline,   &narrow_product_baseline, &depthwise_plane_baseline,
+                      &lay_out_baseline, &conv_tile_baseline,    &depthwise_tile_baseline, &winograd_input_baseline, &winograd_output_baseline};
   }();
   return chosen;
 }
@@ -102,6 +122,17 @@ BlockProduct block_product(DType dtype, double multiply_adds) {
   return {host_blocks().multiply, fmt::format("Eigen ({})", host_blocks().instruction_set)};
 }
 
+BlockProduct product_of(DType dtype, bool a_transposed, bool b_transposed, std::int64_t products, std::int64_t m, std::int64_t n, std::int64_t k) {
+  const char* const instructions = host_blocks().instruction_set;
+  if (is_thin(dtype, a_transposed, b_transposed, m, n, k))
+    return {host_blocks().multiply_thin, fmt::format("rows times the matrix, unpacked ({})", instructions), true};
+  if (is_narrow(dtype, n, k)) return {host_blocks().multiply_narrow, fmt::format("rows times a narrow matrix, unpacked ({})", instructions)};
+  // With little depth oneDNN 2.6 takes up to a hundred times as long for some numbers of columns.
+  constexpr std::int64_t kLibraryDepth = 16;
+  const double multiply_adds = static_cast<double>(products) * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k);
+  return block_product(dtype, k >= kLibraryDepth ? multiply_adds : 0);
+}
+
 void matmul(DType dtype, const MatmulOperand& a, const MatmulOperand& b, void* c, const std::vector<std::int64_t>& batch, std::int64_t m, std::int64_t n,
             std::int64_t k, int threads, const Epilogue& epilogue) {
   if (dtype != DType::bool_ && !host_blocks().multiply(dtype, MatmulBlock{}))
@@ -115,7 +146,8 @@ void matmul(DType dtype, const MatmulOperand& a, const MatmulOperand& b, void* c
     if (epilogue) epilogue(0, elements * m * n);
     return;
   }
-  const bool thin = is_thin(dtype, a.transposed, b.transposed, m, n, k);
+  const BlockProduct product = product_of(dtype, a.transposed, b.transposed, elements, m, n, k);
+  const bool thin = product.thin;
   const int threads_here = thread_count(threads);
   // The bits of thin products do not depend on the division of columns. Each thread gets some columns, in long pieces of memory.
   const std::int64_t wide = std::max(kMinThinColumns, (n / (threads_here > 1 ? 4 * threads_here : 1) + kThinColumns - 1) / kThinColumns * kThinColumns);
@@ -126,8 +158,6 @@ void matmul(DType dtype, const MatmulOperand& a, const MatmulOperand& b, void* c
          std::min(kBlockRows, m) * block_columns * k >= kWorthHalving)
     block_columns /= 2;
   const std::int64_t column_blocks = (n + block_columns - 1) / block_columns;
-  const BlockProduct product =
-      block_product(dtype, thin ? 0 : static_cast<double>(elements) * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k));
   const auto run_block = [&](std::int64_t task) {
     const std::int64_t element = task / (row_blocks * column_blocks), in_element = task % (row_blocks * column_blocks);
     const std::int64_t row = in_element / column_blocks * kBlockRows, column = in_element % column_blocks * block_columns;
@@ -143,7 +173,6 @@ void matmul(DType dtype, const MatmulOperand& a, const MatmulOperand& b, void* c
                             a.transposed,
                             b.transposed};
     if (dtype == DType::bool_) multiply_bool(block);
-    else if (thin) host_blocks().multiply_thin(dtype, block);
     else multiply(product, dtype, block);
     if (!epilogue) return;
     const std::int64_t first = (element * m + row) * n + column;

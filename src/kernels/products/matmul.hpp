@@ -17,7 +17,7 @@ namespace sinter::kernels {
 /// The functions for the instruction set in use: "avx512", "avx2" or "baseline".
 struct HostBlocks {
   const char* instruction_set;
-  MatmulBlockFn multiply, multiply_thin;
+  MatmulBlockFn multiply, multiply_thin, multiply_narrow;
   DepthwisePlaneFn depthwise;
   LayOutFn lay_out;
   ConvTileFn conv_tile;
@@ -31,14 +31,12 @@ const HostBlocks& host_blocks();
 /// opening the library pays.
 struct BlockProduct {
   MatmulBlockFn multiply;
-  std::string name;  // "oneDNN 2.6.3", "Eigen (avx512)"
+  std::string name;   // "oneDNN 2.6.3", "Eigen (avx512)"
+  bool thin = false;  // it takes columns of any number at once
 };
 BlockProduct block_product(DType dtype, double multiply_adds);
 /// Multiplies a block. Throws DeviceError if the library fails.
 void multiply(const BlockProduct& product, DType dtype, const MatmulBlock& block);
-
-/// Returns whether a product of m rows reads the right matrix in its own layout, without blocks.
-bool is_thin(DType dtype, bool a_transposed, bool b_transposed, std::int64_t m, std::int64_t n, std::int64_t k);
 
 /// One operand. Element (i, j) of a matrix is at i * leading + j from the matrix's start, or, when transposed, at j * leading + i. A matrix starts at the sum
 /// of batch index * batch stride over the batch axes; a stride of 0 repeats.
@@ -51,6 +49,12 @@ struct MatmulOperand {
 
 /// Turns the last axes of the batch into rows if the stacked matrices are multiplied by the same right matrix.
 void join_rows(MatmulOperand& a, MatmulOperand& b, std::vector<std::int64_t>& batch, std::int64_t& m, std::int64_t k);
+
+/// Makes a product by one column a product of one row, which has the same result in memory.
+void turn_column(MatmulOperand& a, MatmulOperand& b, std::int64_t& m, std::int64_t& n, std::int64_t k);
+
+/// Returns how `products` products of m by k and k by n elements, not bool, are computed. The unpacked ways are for few rows, and for narrow right matrices.
+BlockProduct product_of(DType dtype, bool a_transposed, bool b_transposed, std::int64_t products, std::int64_t m, std::int64_t n, std::int64_t k);
 
 /// Computes c (batch..., m, n), contiguous row-major, = a (batch..., m, k) times b (batch..., k, n), in one call for the whole batch. Integers wrap around;
 /// a bool product is an "or" of "and"s. The result's bits do not depend on `threads`, because the grid of blocks depends only on the shape, and k is never

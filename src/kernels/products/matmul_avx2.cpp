@@ -12,6 +12,8 @@
 #include "kernels/convolutions/conv_tile.inl"
 #define SINTER_THIN_PRODUCT thin_product_avx2
 #include "kernels/products/thin_product.inl"
+#define SINTER_NARROW_PRODUCT narrow_product_avx2
+#include "kernels/products/narrow_product.inl"
 #define SINTER_WINOGRAD_INPUT winograd_input_avx2
 #define SINTER_WINOGRAD_OUTPUT winograd_output_avx2
 #include "kernels/convolutions/winograd.inl"

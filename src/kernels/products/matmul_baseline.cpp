@@ -9,6 +9,8 @@
 #include "kernels/convolutions/conv_tile.inl"
 #define SINTER_THIN_PRODUCT thin_product_baseline
 #include "kernels/products/thin_product.inl"
+#define SINTER_NARROW_PRODUCT narrow_product_baseline
+#include "kernels/products/narrow_product.inl"
 #define SINTER_WINOGRAD_INPUT winograd_input_baseline
 #define SINTER_WINOGRAD_OUTPUT winograd_output_baseline
 #include "kernels/convolutions/winograd.inl"

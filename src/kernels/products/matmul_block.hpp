@@ -31,4 +31,11 @@ bool thin_product_baseline(DType dtype, const MatmulBlock& block);
 bool thin_product_avx2(DType dtype, const MatmulBlock& block);
 bool thin_product_avx512(DType dtype, const MatmulBlock& block);
 
+/// Multiplies by a matrix of at most kNarrowBytes in a row, whose rows, each rounded up to a quarter, a half or the whole of kNarrowBytes and less, have at
+/// most kNarrowElements elements. Returns false for other types. The order of an element's sum is that of the depth.
+constexpr std::int64_t kNarrowBytes = 256, kNarrowElements = 2048;
+bool narrow_product_baseline(DType dtype, const MatmulBlock& block);
+bool narrow_product_avx2(DType dtype, const MatmulBlock& block);
+bool narrow_product_avx512(DType dtype, const MatmulBlock& block);
+
 }  // namespace sinter::kernels
