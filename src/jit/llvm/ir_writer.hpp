@@ -37,6 +37,8 @@ class Module {
   explicit Module(const CpuTarget& cpu);
   const Architecture& architecture() const { return architecture_; }
   bool has_fma() const { return fma_; }
+  /// Returns whether vectors of 64-bit integers are converted to float64 and multiplied, as by AVX-512.
+  bool converts_int64() const { return vector_bytes_ == 64; }
   /// Returns the processor's instruction for at most this many lanes, or null if it has none.
   const Instruction* instruction(Task task, DType operands, int lanes) const;
   void declare(const std::string& declaration) { declarations_.insert(declaration); }

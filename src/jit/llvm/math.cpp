@@ -46,21 +46,47 @@ Expr fmod_of(const Expr& a, const Expr& b) {
   }));
 }
 
-/// The divisor without the values that trap, and the processor's (truncated) quotient and remainder.
+/// The divisor without the values that trap, and the quotient rounded down with its remainder.
 struct Division {
   Expr divisor, quotient, remainder;
 };
+
+/// Takes one step towards the remainder between 0 and the divisor. With `down`, the quotient may be too large.
+Division stepped(const Division& d, bool down) {
+  const auto& [divisor, quotient, remainder] = d;
+  const Expr one = quotient.like(1), none = quotient.like(0);
+  const Expr short_of = divisor.with(divisor.ir->select((divisor < 0).v, (remainder <= divisor).v, (divisor <= remainder).v));
+  const Expr up = select(short_of, one, none), back = select(short_of, divisor, none);
+  if (!down) return {divisor, quotient + select(divisor <= remainder, one, none), remainder - select(divisor <= remainder, divisor, none)};
+  const Expr crosses = (remainder != 0) & ((remainder < 0) != (divisor < 0));
+  return {divisor, select(crosses, quotient - 1, quotient + up), select(crosses, remainder + divisor, remainder - back)};
+}
+
+/// Vectors cannot divide integers. They multiply by a reciprocal, which is the same for a whole loop if the divisor is, and correct the result.
 Division divide_integers(const Expr& a, const Expr& b) {
-  const Expr divisor = select(is_unsigned(a.dtype()) ? b == 0 : (b == 0) | (b == -1), b.like(1), b);
-  if (itemsize(a.dtype()) == 8) {
-    const Expr quotient = a / divisor;
-    return {divisor, quotient, a - quotient * divisor};
+  const bool is_signed = !is_unsigned(a.dtype());
+  const auto bytes = itemsize(a.dtype());
+  const Expr divisor = select(is_signed ? (b == 0) | (b == -1) : b == 0, b.like(1), b);
+  if (bytes == 8 && (!is_signed || a.v.lanes == 1 || !a.ir->module().converts_int64())) {
+    const Expr quotient = a / divisor, remainder = a - quotient * divisor;
+    const Expr crosses = (remainder != 0) & ((remainder < 0) != (divisor < 0));
+    return {divisor, select(crosses, quotient - 1, quotient), select(crosses, remainder + divisor, remainder)};
   }
-  // The double quotient of two 32-bit integers truncates to the exact quotient, as does the float quotient of two shorter integers. Vectors can compute these.
-  const DType wide = itemsize(a.dtype()) == 4 ? DType::float64 : DType::float32;
-  const Expr ratio = cast(a, wide) / cast(divisor, wide);
-  const Expr quotient = a.with(a.ir->convert(is_unsigned(a.dtype()) ? "fptoui" : "fptosi", ratio.v, a.dtype()));
-  return {divisor, quotient, a - quotient * divisor};
+  const DType wide = bytes >= 4 ? DType::float64 : DType::float32;
+  Expr reciprocal = 1.0 / cast(divisor, wide);
+  // An unsigned remainder cannot be negative, so the quotient must not be too large: the reciprocal is reduced by more than all roundings together.
+  if (!is_signed) reciprocal = reciprocal * (bytes == 4 ? 1 - 0x1p-50 : 1 - 0x1p-21);
+  const auto times_reciprocal = [&](const Expr& x) {
+    Expr ratio = cast(x, wide) * reciprocal;
+    if (bytes == 8) ratio = select(ratio < 0x1p63, ratio, 0x1.fffffffffffffp62);  // beyond, there is no integer
+    return a.with(a.ir->convert(is_signed ? "fptosi" : "fptoui", ratio.v, a.dtype()));
+  };
+  const Expr first = times_reciprocal(a), rest = a - first * divisor;
+  // To 32 bits a rounding changes the quotient only if it is whole, and then by one.
+  if (bytes < 8) return stepped({divisor, first, rest}, is_signed);
+  // The ratio of 64-bit integers is wrong by up to 2^13, and that of the rest by at most one, also if the quotient is not whole.
+  const Expr second = times_reciprocal(rest);
+  return stepped(stepped({divisor, first + second, rest - second * divisor}, true), true);
 }
 
 /// Returns the unsigned type of the same size.
@@ -99,9 +125,7 @@ Value emit_floor_divide(Ir& ir, const Value& a_value, const Value& b_value) {
     return select(b == 0.0, ratio, result).v;
   }
   const Division d = divide_integers(a, b);
-  const Expr crosses = (d.remainder != 0) & ((d.remainder < 0) != (d.divisor < 0));
-  const Expr quotient = select(crosses, d.quotient - 1, d.quotient);
-  const Expr negated = is_unsigned(a.dtype()) ? quotient : select(b == -1, -a, quotient);
+  const Expr negated = is_unsigned(a.dtype()) ? d.quotient : select(b == -1, -a, d.quotient);
   return select(b == 0, a.like(0), negated).v;
 }
 
@@ -128,10 +152,7 @@ Value emit_remainder(Ir& ir, const Value& a_value, const Value& b_value) {
     const Expr nonzero = select(crosses, mod + b, mod);
     return select(mod != 0.0, nonzero, copysign(a.like(0.0), b)).v;
   }
-  const Division d = divide_integers(a, b);
-  const Expr crosses = (d.remainder != 0) & ((d.remainder < 0) != (d.divisor < 0));
-  const Expr remainder = select(crosses, d.remainder + d.divisor, d.remainder);
-  return select(b == 0, a.like(0), remainder).v;
+  return select(b == 0, a.like(0), divide_integers(a, b).remainder).v;
 }
 
 Value emit_integer_power(Ir& ir, const Value& a_value, const Value& b_value) {
