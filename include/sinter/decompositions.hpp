@@ -32,6 +32,10 @@ Tensor solve(const Arg& a, const Arg& b);
 /// Does the same for triangular matrices, by substitution. The other triangle is not read; with `unit_diagonal` the diagonal is taken as 1 and is not read
 /// either. Throws LinAlgError if an element of the diagonal is 0.
 Tensor solve_triangular(const Arg& a, const Arg& b, Triangle triangle = Triangle::upper, bool unit_diagonal = false);
+/// Returns x with a @ x = b, where `factor` is a Cholesky factor of a: the lower one L (a = L L^T), or the upper one U (a = U^T U). The other triangle is not
+/// read. Shapes and errors are those of solve_triangular. cholesky(a) and cho_solve are the faster way to solve several systems of one positive definite
+/// matrix.
+Tensor cho_solve(const Arg& factor, const Arg& b, Triangle triangle = Triangle::lower);
 Tensor inv(const Arg& x);
 Tensor det(const Arg& x);
 struct SlogdetResult {

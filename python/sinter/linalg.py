@@ -7,4 +7,12 @@ _NAMES = ("cholesky cond det eig eigh eigvals eigvalsh inv lstsq matmul matrix_n
           "solve_triangular svd svdvals tensordot tensorinv tensorsolve vecdot vector_norm").split()
 globals().update({name: getattr(_f, name) for name in _NAMES})
 globals().update({name.split(".")[1]: function for name, function in _members.items() if name.startswith("linalg.")})
-__all__ = _NAMES + ["cross", "diagonal", "trace", "LinAlgError"]
+
+
+def cho_solve(c_and_lower, b, lower=True):
+    """The x with a x = b, of a Cholesky factor of a: the lower one, the upper one, or SciPy's pair of a factor and whether it is the lower one."""
+    factor, lower = c_and_lower if isinstance(c_and_lower, tuple) else (c_and_lower, lower)
+    return _f.cho_solve(factor, b, lower)
+
+
+__all__ = _NAMES + ["cho_solve", "cross", "diagonal", "trace", "LinAlgError"]

@@ -261,8 +261,12 @@ std::shared_ptr<const Planned> planned_of(FilePlan& from, KernelsOfFile& kernels
   auto planned = std::make_shared<Planned>(std::move(from.planned));
   planned->limits = target.limits;
   for (std::size_t s = 0; s < planned->steps.size(); ++s)
-    if (PlannedStep& step = planned->steps[s]; !step.library) step.made = kernels.make(step, from.kernels[s]);
-    else step.call_kernels = kernels.make(step.call, from.call_kernels[s]);
+    if (PlannedStep& step = planned->steps[s]; !step.library) {
+      step.made = kernels.make(step, from.kernels[s]);
+    } else {
+      step.call_kernels = kernels.make(step.call, from.call_kernels[s]);
+      if (target.kind().library) target.kind().library(step.call);  // naming the library opens it, which would make the first call slow
+    }
   return planned;
 }
 

@@ -70,7 +70,6 @@ Limits cuda_limits(int sm) {
     limits.launch_seconds = 4e-6;
     limits.reread = 6;              // read from L2 or from memory
     limits.cache_bytes = 16 << 20;  // a part of L2
-    limits.short_row = 8;
     limits.one_order = false;
     limits.hoists = false;
     limits.tiles_in_registers = false;

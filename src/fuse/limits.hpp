@@ -47,7 +47,7 @@ struct Limits {
   // The way in which kernels run.
   double reread = 1;                 // number of cheap operations that take as long as reading an element of a row again in a later pass
   std::int64_t cache_bytes = 0;      // a value of at most this many bytes is still in a cache when the next kernel reads it; 0: do not rely on this
-  int short_row = 5;                 // rows up to this length leave most lanes along them idle
+  int short_row = 7;                 // rows up to this length leave most lanes along them idle
   bool one_order = true;             // the order of a sum depends on its type and shape alone; otherwise also on its kernel and on the number of units
   bool hoists = true;                // a loop computes invariant work once; otherwise a thread computes it again for its point
   bool tiles_in_registers = true;    // strided accesses along both axes of a square tile are transposed in registers

@@ -88,6 +88,17 @@ bool gains_from_tiles(const LoopNest& nest) {
          });
 }
 
+// Returns the number of points of a short axis, if there are accesses whose elements of neighbouring lanes are as far apart and these points between them; else
+// 0.
+int thin_points(const LoopNest& nest, int axis) {
+  const std::int64_t points = nest.ints[static_cast<std::size_t>(axis)];
+  const auto thin = [&](const Access& access) {
+    const int along = coefficient(nest, access.index, nest.lane_axis());
+    return !is_bool(access.dtype) && coefficient(nest, access.index, axis) == kOne && along >= 0 && nest.ints[static_cast<std::size_t>(along)] == points;
+  };
+  return points > 1 && points <= kMaxThin && any_access(nest, thin) ? static_cast<int>(points) : 0;
+}
+
 // Returns whether several rows may be read at once: the kernel is vectorised along a parallel axis.
 bool may_panel(const LoopNest& nest) {
   const auto scans = [&](const Stage& stage) { return has_scan(nest, stage); };
@@ -97,6 +108,7 @@ bool may_panel(const LoopNest& nest) {
 
 // Returns whether panels are faster: memory is fast only along the lanes' axis.
 bool gains_from_panels(const LoopNest& nest) {
+  if (thin_points(nest, nest.axes() - 1) > 0) return false;
   if (std::count_if(nest.stages.begin(), nest.stages.end(), [](const Stage& stage) { return stage.row; }) == 1) return true;
   // If a few columns of all rows fit into a cache, they are still there for the next stage. Wide panels evict them.
   constexpr std::int64_t kLarge = 8 << 20, kFew = 64;
@@ -126,12 +138,14 @@ void choose_cpu_part(const LoopNest& nest, const ScheduleOverride& overrides, Sc
     constexpr int kFewRows = 16;
     const bool lines = any_access(nest, [&](const Access& access) { return shares_lines(nest, access); });
     tiles->tile = overrides.number("tile", lines ? tiles->tile : kFewRows);
+    tiles->thin = overrides.number("thin", thin_points(nest, nest.lane_axis() - 1));
     // Tiles write scattered cache lines. Streaming stores avoid both reading lines that are overwritten and evicting each other's lines.
     schedule.stream = 8;
   } else if (auto* columns = std::get_if<ColumnsForm>(&schedule.form)) {
     // Columns without a panel read whole cache lines of each row, and several chains of additions run at once.
     const bool stores_tiles = std::any_of(nest.outputs.begin(), nest.outputs.end(), [&](const Access& a) { return lies_along_rows(nest, a); });
-    columns->unroll = unroll(stores_tiles ? 1 : 4);
+    columns->thin = overrides.number("thin", thin_points(nest, nest.axes() - 1));
+    columns->unroll = unroll(stores_tiles || columns->thin > 0 ? 1 : 4);
   } else if (auto* panels = std::get_if<PanelsForm>(&schedule.form)) {
     panels->panel = overrides.number("panel", panels->panel);
     panels->panel_rows = power_of_two(overrides.number("panel_rows", panels->panel_rows), 16);
@@ -340,7 +354,7 @@ void choose_columns(const Kernel& kernel, const Lowered& lowered, const fuse::Li
       const auto total = static_cast<std::size_t>(nest.chunk_total);
       return nest.chunk_axis < 0 || trace::is_known_multiple(lowered.ints[total], row);
     };
-    auto& [unroll, steps, residents] = schedule.as<ColumnsForm>();
+    auto& [unroll, thin, steps, residents] = schedule.as<ColumnsForm>();
     steps.whole = exact >= 1 && row.hint() == exact * warps && pieces_are_whole() && row == exact * warps;
     steps.count = steps.whole ? static_cast<int>(exact) : 1;
     while (!steps.whole && row > steps.count * warps) steps.count *= 2;

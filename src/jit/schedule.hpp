@@ -29,10 +29,14 @@ struct PointwiseForm {
   bool tail = false;  // GPU: the last points may be fewer than a vector
 };
 
+/// The most points of a short axis that are taken apart in registers.
+inline constexpr int kMaxThin = 8;
+
 /// Pointwise with a stride along the lanes somewhere: blocks of the last two axes, transposed in registers or in shared memory.
 struct TilesForm {
   static constexpr std::string_view kName = "tiles";
   int tile = 64;  // CPU: points of the other axis, several cache lines of each strided stream
+  int thin = 0;   // CPU: the points of the other axis, if they are so few that vectors of several lanes' points are taken apart in registers; 0: they are not
 };
 
 /// Vectorised along the last row axis; the lanes share its reductions.
@@ -47,6 +51,7 @@ struct RowsForm {
 struct ColumnsForm {
   static constexpr std::string_view kName = "columns";
   int unroll = 1;     // CPU: vectors at once
+  int thin = 0;       // CPU: as for tiles, the points of the last row axis
   Steps steps;        // GPU
   int residents = 0;  // GPU, with steps: blocks for whose registers a multiprocessor must have room; 0: no such bound
 };

@@ -16,11 +16,11 @@ namespace sinter::onnx {
 std::vector<std::int64_t> read_integers(const Node& node, std::size_t input, const Tensor& tensor) {
   try {
     return tensor.dtype() == DType::int64 ? tensor.to_vector<std::int64_t>() : tensor.astype(DType::int64).to_vector<std::int64_t>();
-  } catch (const ValueError& error) {  // a placeholder
+  } catch (const ValueError&) {  // a placeholder
     throw NotThere(
-        fmt::format("{}: its operations depend on the elements of '{}'; such a model can be run, and compiled if that input is fixed "
-                    "(sinter compile --set NAME=VALUE, ModelOptions::fixed): {}",
-                    describe(node), input < node.inputs.size() ? node.inputs[input] : "its condition", error.what()));
+        fmt::format("{}: its operations depend on the elements of '{}', which the model's inputs determine. Such a model can be run. It can be compiled "
+                    "if these inputs are fixed (sinter compile --set NAME=VALUE, ModelOptions::fixed)",
+                    describe(node), input < node.inputs.size() ? node.inputs[input] : "its condition"));
   }
 }
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <set>
 
 #include "onnx/naming.hpp"
 
@@ -24,25 +25,45 @@ Function frozen(const Model& model, const std::map<std::string, std::vector<std:
                 Location where) {
   std::vector<InputSpec> specs;
   std::map<std::string, std::vector<std::int64_t>> named;
+  std::map<std::string, std::string> like;
   for (const ModelValue& input : model.inputs()) {
-    if (!input.shape) throw ModelError(fmt::format("freeze: the input {} has no shape, so nothing can be planned{}", to_string(input), onnx::at(where)));
+    if (!input.shape) throw ModelError(fmt::format("the input {} has no shape, so nothing can be planned{}", to_string(input), onnx::at(where)));
     InputSpec& spec = specs.emplace_back();
     spec.dtype = input.dtype;
     spec.name = input.name;
+    std::set<std::string> in_input;
     for (const ModelSize& size : *input.shape) {
       if (size.size) {
         spec.shape.emplace_back(*size.size);
         continue;
       }
-      const std::string& axis = size.symbol;
+      // A name that occurs twice in one input may stand for other sizes. The later ones are named after their axes, and are planned with the first one's
+      // size unless they are given.
+      std::string axis = size.symbol;
+      if (!in_input.insert(axis).second) {
+        axis = fmt::format("{}.{}", input.name, spec.shape.size());
+        if (const auto own = sizes.find(axis); own == sizes.end() || own->second.empty()) {
+          like.emplace(axis, size.symbol);
+          spec.shape.emplace_back(axis, named[size.symbol].front());
+          continue;
+        }
+      }
       const auto given = sizes.find(axis);
       if (given != sizes.end() && !given->second.empty()) named[axis] = given->second;
       else named[axis] = {chosen.at(axis)};
       spec.shape.emplace_back(axis, named[axis].front());
     }
   }
+  std::vector<std::string> unknown;
   for (const auto& [axis, list] : sizes)
-    if (!named.contains(axis)) throw ValueError(fmt::format("freeze: no input has a size called '{}'{}", axis, onnx::at(where)));
+    if (!named.contains(axis)) unknown.push_back(fmt::format("'{}'", axis));
+  if (!unknown.empty()) {
+    std::vector<std::string> known;
+    for (const auto& [axis, list] : named) known.push_back(fmt::format("'{}'", axis));
+    for (const auto& [axis, first] : like) known.push_back(fmt::format("'{}'", axis));
+    throw ValueError(fmt::format("no input has a size called {}; {}{}", fmt::join(unknown, " or "),
+                                 known.empty() ? "all sizes are numbers" : fmt::format("the sizes are {}", fmt::join(known, ", ")), onnx::at(where)));
+  }
   std::vector<std::string> outputs;
   for (const ModelValue& output : model.outputs()) outputs.push_back(output.name);
   const Function function =
@@ -58,7 +79,10 @@ Function frozen(const Model& model, const std::map<std::string, std::vector<std:
       }
     combinations = std::move(longer);
   }
-  for (const auto& combination : combinations) function.prepare(combination, where);
+  for (auto& combination : combinations) {
+    for (const auto& [axis, first] : like) combination[axis] = combination.at(first);
+    function.prepare(combination, where);
+  }
   return function;
 }
 

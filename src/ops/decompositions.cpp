@@ -71,6 +71,16 @@ Tensor solve_triangular(const Arg& a, const Arg& b, Triangle triangle, bool unit
   return solved(site, op, Arg(where(eye(m.rows, {}, 0, DType::bool_), 1, Tensor(as_node(site, a))), site.where), b);
 }
 
+Tensor cho_solve(const Arg& factor, const Arg& b, Triangle triangle) {
+  const Scope scope("cho_solve", factor.where());
+  const Site& site = scope.site();
+  square_matrices(site, factor);
+  const Tensor given(as_node(site, factor)), turned = swapaxes(given, -1, -2);
+  const bool lower = triangle == Triangle::lower;
+  const Tensor first = solved(site, Op::solve_lower, Arg(lower ? given : turned, site.where), b);
+  return solved(site, Op::solve_upper, Arg(lower ? turned : given, site.where), Arg(first, site.where));
+}
+
 Tensor inv(const Arg& x) {
   const Scope scope("inv", x.where());
   const Matrices m = square_matrices(scope.site(), x);

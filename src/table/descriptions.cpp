@@ -78,6 +78,8 @@ constexpr Description kDescriptions[] = {
     {"ceil", "The nearest integer above; integers stay as they are.", "ceil(array([-1.5, 0.2, 3]))"},
     {"celu", "max(0, x) + min(0, alpha (exp(x / alpha) - 1)).", "celu(array([-2., 0, 2]), alpha=0.5)"},
     {"chisquare", "Chi-square distributed, under a key.", "chisquare((3,), 4, key=7)"},
+    {"cho_solve", "The x with a x = b, of a Cholesky factor of a: the lower one, or the upper one.",
+     "cho_solve(cholesky(array([[4., 2], [2, 3]])), array([8., 7]))"},
     {"choice", "`size` elements along the axis, drawn with replacement, under a key.", "choice(array([10, 20, 30]), 4, key=7)"},
     {"cholesky", "The lower triangle L with L L^T = a, of a positive definite matrix.", "cholesky(array([[4., 2], [2, 3]]))"},
     {"choose", "For each element, the choice with that number.", "choose([0, 1, 0], [[1, 2, 3], [10, 20, 30]])"},

@@ -849,6 +849,7 @@ Value cross_(const Arguments& a) {
 }
 std::optional<double> number_or_none(const Arguments& a, int parameter) { return a.given(parameter) ? std::optional(a.number(parameter, 0)) : std::nullopt; }
 Value solve_triangular_(const Arguments& a) { return {solve_triangular(a.operand(0), a.operand(1), a.flag(2) ? Triangle::lower : Triangle::upper, a.flag(3))}; }
+Value cho_solve_(const Arguments& a) { return {cho_solve(a.operand(0), a.operand(1), a.flag(2, true) ? Triangle::lower : Triangle::upper)}; }
 Value cholesky_(const Arguments& a) { return {cholesky(a.operand(0), a.flag(1))}; }
 Value qr_(const Arguments& a) {
   const std::string mode = a.text(1, "reduced");
@@ -1183,6 +1184,7 @@ constexpr Function kFunctions[] = {
     {"ceil", "x", unary<ceil>},
     {"celu", "x alpha?", with_number<celu, 1>},
     {"chisquare", "size df * key dtype?", random_of<random::chisquare>},
+    {"cho_solve", "c b lower?", cho_solve_},
     {"choice", "a size axis? replace? p? * key", choice_},
     {"cholesky", "a * upper?", cholesky_},
     {"choose", "a choices mode?", choose_},

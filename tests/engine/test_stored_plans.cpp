@@ -123,8 +123,9 @@ TEST_CASE("several plans of one structure are stored, and each is found by its g
 }
 
 TEST_CASE("a schedule of each form is written and read, and one of another form is refused") {
-  for (const jit::Form& form : {jit::Form(jit::PointwiseForm{4, true}), jit::Form(jit::TilesForm{8}), jit::Form(jit::RowsForm{64, 2, {8, true}}),
-                                jit::Form(jit::ColumnsForm{2, {4, false}, 1}), jit::Form(jit::ContractionForm{64, 0, 1}), jit::Form(jit::PanelsForm{16, 2})}) {
+  for (const jit::Form& form :
+       {jit::Form(jit::PointwiseForm{4, true}), jit::Form(jit::TilesForm{8, 3}), jit::Form(jit::RowsForm{64, 2, {8, true}}),
+        jit::Form(jit::ColumnsForm{2, 3, {4, false}, 1}), jit::Form(jit::ContractionForm{64, 0, 1}), jit::Form(jit::PanelsForm{16, 2})}) {
     jit::Schedule given, read;
     given.form = form;
     given.singles = {0, 2};

@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <limits>
+#include <map>
 #include <random>
 
 #include "jit/forms/forms.hpp"
@@ -143,6 +144,76 @@ TEST_CASE("columns that are stored along their rows: whole tiles are transposed,
       }
     }
   }
+}
+
+TEST_CASE("short axes that lie between the lanes are taken apart in registers, and put together") {
+  NEEDS_LLVM
+  std::mt19937_64 random(fresh_seed());
+  const auto test = [&]<class T>(DType type, T, std::vector<std::int64_t> sizes) {
+    std::map<std::string, std::shared_ptr<jit::LoadedCode>> compiled;  // by text, of which sizes are no part
+    const auto entry = [&](const jit::LoopNest& nest, const jit::CpuTarget& cpu) {
+      jit::verify(nest);
+      const jit::Source source = jit::generate_llvm(nest, cpu);
+      auto& code = compiled[source.text + cpu.features];
+      if (!code) code = jit::load_object(llvm_compiler()->compile(source));
+      return code->entry();
+    };
+    for (const std::int64_t m : sizes)
+      for (const std::int64_t n : {5, 16, 37, 100})
+        for (const std::int64_t gap : {0, 1})                // with gaps between the lanes' points nothing is taken apart
+          for (const int thin : {static_cast<int>(m), 3}) {  // nor if the schedule is for another size
+            INFO(name(type), ", ", m, " points of ", n, " lanes, gap ", gap, ", thin ", thin);
+            // out[i, k, j] = x[i, j, k] + v[k] * w[j]; two sums over k; with the values below all are exact
+            const std::int64_t step = m + gap, block = n * step + 5;
+            std::vector<T> x(static_cast<std::size_t>(2 * block)), v(static_cast<std::size_t>(m)), w(static_cast<std::size_t>(n));
+            for (auto* list : {&x, &v, &w})
+              for (T& value : *list) value = static_cast<T>(random() % 8);
+            const auto x_at = [&](std::int64_t i, std::int64_t j, std::int64_t k) { return x[static_cast<std::size_t>(i * block + j * step + k)]; };
+            NestBuilder points({2, m, n}), rows({2, n}, {m});
+            points.nest.schedule.form = jit::TilesForm{64, std::min(thin, jit::kMaxThin)};
+            rows.nest.schedule.form = jit::ColumnsForm{.thin = std::min(thin, jit::kMaxThin)};
+            points.stage(false);
+            const int turned = points.op(Op::multiply, {points.load(type, points.affine({0, 1, 0})), points.load(type, points.affine({0, 0, 1}))});
+            const int sum = points.op(Op::add, {points.load(type, points.affine({block, 1, step})), turned});
+            points.store(sum, points.affine({block, 1, step}));
+            points.store(sum, points.affine({m * n, n, 1}));
+            rows.stage(true);
+            const int of = rows.load(type, rows.affine({block, step, 1}));
+            const int total = rows.reduce(Op::reduce_sum, of), largest = rows.reduce(Op::reduce_max, of);
+            rows.stage(true);
+            rows.store(rows.op(Op::subtract, {rows.load_again(0), largest}), rows.affine({block, step, 1}));
+            rows.stage(false);
+            rows.store(total, rows.affine({n, 1}));
+            for (const jit::CpuTarget& cpu : cpu_levels())
+              for (const int shares : {1, 3}) {
+                std::vector<T> dense(x.size(), T(77)), turned_out(static_cast<std::size_t>(2 * m * n + 1), T(77)), less(dense),
+                    sums(static_cast<std::size_t>(2 * n + 1), T(77));
+                run(points.nest, entry(points.nest, cpu), {v.data(), w.data(), x.data(), dense.data(), turned_out.data()}, {}, shares);
+                run(rows.nest, entry(rows.nest, cpu), {x.data(), less.data(), sums.data()}, {}, shares);
+                std::vector<T> want_dense(x.size(), T(77)), want_turned(turned_out.size(), T(77)), want_less(want_dense), want_sums(sums.size(), T(77));
+                for (std::int64_t i = 0; i < 2; ++i)
+                  for (std::int64_t j = 0; j < n; ++j) {
+                    T all{}, most{};
+                    for (std::int64_t k = 0; k < m; ++k) {
+                      const auto at = static_cast<std::size_t>(i * block + j * step + k);
+                      want_dense[at] = want_turned[static_cast<std::size_t>((i * m + k) * n + j)] =
+                          static_cast<T>(x_at(i, j, k) + v[static_cast<std::size_t>(k)] * w[static_cast<std::size_t>(j)]);
+                      all = static_cast<T>(all + x_at(i, j, k));
+                      most = std::max(most, x_at(i, j, k));
+                    }
+                    for (std::int64_t k = 0; k < m; ++k) want_less[static_cast<std::size_t>(i * block + j * step + k)] = static_cast<T>(x_at(i, j, k) - most);
+                    want_sums[static_cast<std::size_t>(i * n + j)] = all;
+                  }
+                REQUIRE(dense == want_dense);
+                REQUIRE(turned_out == want_turned);
+                REQUIRE(less == want_less);
+                REQUIRE(sums == want_sums);
+              }
+          }
+  };
+  test(DType::float32, float(), {2, 3, 4, 5, 6, 7, jit::kMaxThin, jit::kMaxThin + 1});
+  test(DType::float64, double(), {2, 5});
+  test(DType::int8, std::int8_t(), {3});
 }
 
 TEST_CASE("values that do not change along the vectorised axis are computed before its loop") {

@@ -170,10 +170,14 @@ class LoopReader {
   E call(const std::string& function) {
     expect("(");
     DType dtype{};
-    if (function == "transposed") {
+    if (function == "transposed" || function == "apart" || function == "together") {
       const std::string square = take();
       expect(")");
-      return Expr{.kind = Kind::transposed, .type = declared(square), .name = square};
+      return Expr{.kind = function == "apart"      ? Kind::apart
+                          : function == "together" ? Kind::together
+                                                   : Kind::transposed,
+                  .type = declared(square),
+                  .name = square};
     }
     if (function == "iota") {
       const Type of = type();

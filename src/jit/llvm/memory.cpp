@@ -176,4 +176,35 @@ std::vector<Value> Accesses::transposed(std::vector<Value> rows) {
   return rows;
 }
 
+std::vector<Value> Accesses::apart(const std::vector<Value>& vectors) {
+  const int count = static_cast<int>(vectors.size()), lanes = vectors[0].lanes;
+  return picked(vectors, [&](int number, int lane) { return std::pair{(number + lane * count) / lanes, (number + lane * count) % lanes}; });
+}
+std::vector<Value> Accesses::together(const std::vector<Value>& vectors) {
+  const int count = static_cast<int>(vectors.size()), lanes = vectors[0].lanes;
+  return picked(vectors, [&](int number, int lane) { return std::pair{(number * lanes + lane) % count, (number * lanes + lane) / count}; });
+}
+
+/// Returns as many vectors, where from(vector, lane) is the vector and the lane of an element.
+std::vector<Value> Accesses::picked(const std::vector<Value>& vectors, const std::function<std::pair<int, int>(int, int)>& from) {
+  const DType dtype = vectors[0].dtype;
+  const int count = static_cast<int>(vectors.size()), lanes = vectors[0].lanes;
+  const std::string type = type_name(dtype, lanes);
+  std::vector<Value> all;
+  for (int number = 0; number < count; ++number) {
+    Value taken = vectors[0];
+    for (int k = 0; k < count; k += k == 0 ? 2 : 1) {  // the first shuffle takes two vectors, and each further one adds a vector
+      const Value& next = vectors[static_cast<std::size_t>(k == 0 ? std::min(1, count - 1) : k)];
+      const std::string mask = mask_of(lanes, [&](int lane) {
+        const auto [vector, place] = from(number, lane);
+        if (k == 0) return vector == 1 ? lanes + place : vector == 0 ? place : lane;
+        return vector == k ? lanes + place : lane;
+      });
+      taken = ir_.emit(dtype, lanes, fmt::format("shufflevector {0} {1}, {0} {2}, {3}", type, taken.ref, next.ref, mask));
+    }
+    all.push_back(taken);
+  }
+  return all;
+}
+
 }  // namespace sinter::jit::llvm

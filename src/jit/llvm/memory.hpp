@@ -31,8 +31,12 @@ class Accesses {
 
   /// Returns the columns of a square of vectors.
   std::vector<Value> transposed(std::vector<Value> rows);
+  /// Returns element c of each n consecutive elements of n vectors as vector c, and the converse.
+  std::vector<Value> apart(const std::vector<Value>& vectors);
+  std::vector<Value> together(const std::vector<Value>& vectors);
 
  private:
+  std::vector<Value> picked(const std::vector<Value>& vectors, const std::function<std::pair<int, int>(int, int)>& from);
   std::string in_memory(const Value& value);
   Value as_value(const Value& loaded);
 

@@ -126,16 +126,18 @@ class Printer {
     const Value array{ir_.array_of(s.type.dtype, s.extents[0] * lanes), DType::int64};
     declare(s.name, Name::Kind::memory, array, s.type);
     if (s.value.empty()) return;
-    if (s.value->kind != Kind::transposed) fail(s.name + " has a value");
-    const std::vector<Value> lines = memory_.transposed(vectors_of(s.value->name));
-    for (int k = 0; k < lanes; ++k) memory_.store(vector_pointer(array, s.type, k), lines[static_cast<std::size_t>(k)]);
+    if (s.value->kind != Kind::transposed && s.value->kind != Kind::apart && s.value->kind != Kind::together) fail(s.name + " has a value");
+    const std::vector<Value> from = vectors_of(s.value->name, s.extents[0]);
+    const std::vector<Value> vectors = s.value->kind == Kind::transposed ? memory_.transposed(from)
+                                       : s.value->kind == Kind::apart    ? memory_.apart(from)
+                                                                         : memory_.together(from);
+    for (std::size_t k = 0; k < vectors.size(); ++k) memory_.store(vector_pointer(array, s.type, static_cast<int>(k)), vectors[k]);
   }
   Value vector_pointer(const Value& array, const loop::Type& type, int k) { return memory_.element_pointer(array, type.dtype, integer(k * type.width)); }
-  /// Returns the vectors of a square.
-  std::vector<Value> vectors_of(const std::string& square) {
-    const Name array = find(square);
+  std::vector<Value> vectors_of(const std::string& name, int count) {
+    const Name array = find(name);
     std::vector<Value> vectors;
-    for (int k = 0; k < array.type.width; ++k) vectors.push_back(memory_.load(vector_pointer(array.value, array.type, k), array.type.dtype, array.type.width));
+    for (int k = 0; k < count; ++k) vectors.push_back(memory_.load(vector_pointer(array.value, array.type, k), array.type.dtype, array.type.width));
     return vectors;
   }
 
@@ -299,7 +301,7 @@ class Printer {
       case Kind::any: return ir_.any(value(e.args[0]));
       case Kind::some: return value(e.args[0]);
       case Kind::tree: return tree(e.op, value(e.args[0]), e.type.width);
-      case Kind::trees: return trees(e.op, vectors_of(e.name));
+      case Kind::trees: return trees(e.op, vectors_of(e.name, e.type.width));
       case Kind::prefix: return prefix(e.op, ir_.broadcast(value(e.args[0]), e.type.width));
       default: fail("a CPU has no such expression");
     }

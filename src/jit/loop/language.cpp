@@ -239,6 +239,8 @@ class Text : public Printer {
       case Kind::shuffle_up: return call("shuffle_up");
       case Kind::shuffle: return call("shuffle");
       case Kind::transposed: return {fmt::format("transposed({})", e.name), kAtom};
+      case Kind::apart: return {fmt::format("apart({})", e.name), kAtom};
+      case Kind::together: return {fmt::format("together({})", e.name), kAtom};
       case Kind::iota: return {fmt::format("iota({})", type_text(e.type)), kAtom};
       case Kind::lanes_below: return {fmt::format("lanes_below({}, {})", e.type.width, args[0]), kAtom};
       case Kind::any: return call("any");

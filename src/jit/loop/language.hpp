@@ -70,6 +70,8 @@ struct Expr {
     // A CPU's kernels alone have the kinds below.
     strided,      // elements of `name`, args[1] apart, from args[0] on
     transposed,   // the square of vectors `name` with lanes and vectors exchanged: the value of another such array
+    apart,        // vector c of as many vectors `name`, say n, is element c of each n consecutive elements: the value of another such array
+    together,     // the converse: the elements with number c of vectors `name`, one of each vector, are consecutive
     iota,         // 0, 1, 2, ...
     lanes_below,  // whether each lane's number is less than args[0]
     any,          // whether args[0] is true in any lane

@@ -134,6 +134,11 @@ class Verifier {
         only(true, "squares of vectors");
         if (const Name& found = find(e->name); !(found.type == e->type) || found.extents != std::vector{e->type.width}) fail("{} is no square", e->name);
         return Common::grid;
+      case Kind::apart:
+      case Kind::together:
+        only(true, "arrays of vectors");
+        if (const Name& found = find(e->name); !(found.type == e->type) || found.extents.size() != 1) fail("{} is no array of such vectors", e->name);
+        return Common::grid;
       case Kind::binary: {
         const E &a = e->args[0], &b = e->args[1];
         lane_by_lane(*e);

@@ -71,6 +71,64 @@ void Across::vectors(const E& begin, const E& stop, int lanes) {
   loop_over(nest_.lane_axis(), begin, stop, lanes, [&] { point(lanes); });
 }
 
+Across::Thin Across::thin_accesses(const std::vector<const Stage*>& stages, int axis, int points) const {
+  Thin thin{axis, points, {}, {}};
+  const auto dense = [&](const Access& access) {
+    return !is_bool(access.dtype) && coefficient(nest_, access.index, axis) == kOne && along(access) >= 0 && depends_on(nest_, access.index, axis);
+  };
+  std::vector<int> loads(nest_.inputs.size()), stores(nest_.outputs.size());  // -1: an access must not be made for all points
+  for (const Stage* stage : stages) {
+    for (const int number : stage->body)
+      if (const Instr& instr = nest_.instrs[number]; instr.kind == Instr::Kind::load && loads[instr.input] >= 0) loads[instr.input] = instr.guard >= 0 ? -1 : 1;
+    for (const Store& s : stage->stores) stores[s.output] = s.guard >= 0 || stores[s.output] != 0 ? -1 : 1;
+  }
+  for (std::size_t k = 0; k < loads.size(); ++k)
+    if (loads[k] == 1 && dense(nest_.inputs[k])) thin.inputs.push_back(static_cast<int>(k));
+  for (std::size_t k = 0; k < stores.size(); ++k)
+    if (stores[k] == 1 && dense(nest_.outputs[k])) thin.outputs.push_back(static_cast<int>(k));
+  return thin;
+}
+
+E Across::is_thin(const Thin& thin) const {
+  E all = sizes_[thin.axis] == E(thin.points);
+  std::vector<int> strides;
+  for (const int input : thin.inputs) strides.push_back(along(nest_.inputs[input]));
+  for (const int output : thin.outputs) strides.push_back(along(nest_.outputs[output]));
+  std::sort(strides.begin(), strides.end());
+  strides.erase(std::unique(strides.begin(), strides.end()), strides.end());
+  for (const int stride : strides) all = all && number(stride) == E(thin.points);
+  return all;
+}
+
+std::map<int, Memory> Across::read_apart(const Thin& thin, int lanes) {
+  std::map<int, Memory> read;
+  for (const int input : thin.inputs) {
+    const Access& access = nest_.inputs[input];
+    const Memory vectors = registers(access.name + "_vectors", {access.dtype, lanes}, thin.points);
+    const E first = index(access.index, 1);
+    unrolled("vector", thin.points, [&](const E& vector) { store(vectors.at({vector}), memory(access).vector_at({first + vector * lanes}, lanes)); });
+    read[input] = registers(access.name + "_columns", vectors.type, thin.points, Expr{.kind = Expr::Kind::apart, .type = vectors.type, .name = vectors.name});
+  }
+  return read;
+}
+
+void Across::write_together(const Thin& thin, int lanes) {
+  for (const int output : thin.outputs) {
+    const Access& access = nest_.outputs[output];
+    const Memory& columns = columns_[output];
+    const Memory vectors =
+        registers(access.name + "_vectors", columns.type, thin.points, Expr{.kind = Expr::Kind::together, .type = columns.type, .name = columns.name});
+    const E first = index(access.index, 1);
+    unrolled("vector", thin.points, [&](const E& vector) { store_wide(memory(access).vector_at({first + vector * lanes}, lanes), vectors.at({vector})); });
+  }
+}
+
+void Across::store_lanes(const Store& s, int lanes) {
+  const auto columns = columns_.find(s.output);
+  if (column_.empty() || columns == columns_.end()) return Lowering::store_lanes(s, lanes);
+  store(columns->second.at({column_}), value_[s.value]);
+}
+
 namespace {
 
 /// A pointwise kernel is one of columns without rows.
@@ -90,6 +148,11 @@ class Columns : public Across {
       body(stage, lanes);
       end_step(stage);
     };
+    if (const int points = thin_points(); points > 0 && lanes > 1 && lanes == native_lanes_) {
+      const Thin thin = thin_accesses({&stage}, a, points);
+      if (!thin.inputs.empty() || !thin.outputs.empty())
+        return branch(is_thin(thin), [&] { each_thin(thin, lanes, step); }, [&] { loop_over(a, 0, sizes_[a], 1, step); });
+    }
     for (const Store& s : stage.stores)
       if (const Access& output = nest_.outputs[s.output]; lanes > 1 && lanes == native_lanes_ && lies_along_rows(nest_, output))
         squares_[s.output] = registers(output.name + "_square", {output.dtype, lanes}, lanes);
@@ -121,9 +184,11 @@ class Columns : public Across {
 
   void store_lanes(const Store& s, int lanes) override {
     const auto square = squares_.find(s.output);
-    if (row_.empty() || square == squares_.end()) return Lowering::store_lanes(s, lanes);
+    if (row_.empty() || square == squares_.end()) return Across::store_lanes(s, lanes);
     store(square->second.at({row_}), value_[s.value]);
   }
+
+  int thin_points() const { return nest_.schedule.is<ColumnsForm>() ? nest_.schedule.as<ColumnsForm>().thin : 0; }
 
   std::map<int, Memory> squares_;  // by output, while a tile is filled
   E row_;                          // of the tile

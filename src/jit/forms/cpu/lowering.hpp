@@ -51,6 +51,12 @@ class Lowering : protected Statements {
     each(Binding::serial, DType::int64, name, first, end, step, inside);
     indices_ = known;
   }
+  /// Writes the statements for name = 0, 1, ... count - 1 one after the other.
+  template <class Inside> void unrolled(const std::string& name, int count, Inside inside) {
+    const auto known = indices_;
+    each(Binding::unrolled, DType::int64, name, 0, count, 1, inside);
+    indices_ = known;
+  }
   template <class Inside> void loop_over(int axis, const E& first, const E& end, const E& step, Inside inside) {
     loop(axis_name(axis), first, end, step, [&](const E&) { inside(); });
   }
@@ -184,11 +190,46 @@ class Across : public Lowering {
   virtual bool masks_the_rest() const;
   /// Returns whether vectors() writes this masked vector itself; `stop` is then the end.
   virtual bool ends_masked() const { return false; }
+  void store_lanes(const Store& s, int lanes) override;
+
+  // A short axis whose points are neighbours in memory, while the lanes are as far apart as the axis is long: the vectors of some lanes' points are read and
+  // written whole, and taken apart in registers.
+  struct Thin {
+    int axis, points;
+    std::vector<int> inputs, outputs;
+  };
+  /// Returns the accesses of these stages that may be read or written so.
+  Thin thin_accesses(const std::vector<const Stage*>& stages, int axis, int points) const;
+  /// Returns whether the axis and the strides are as long as the schedule says.
+  E is_thin(const Thin& thin) const;
+  /// Calls inside() for each point of the axis.
+  template <class Inside> void each_thin(const Thin& thin, int lanes, Inside inside) {
+    const auto known = std::exchange(loaded_, {});
+    set_axis(thin.axis, 0);
+    const std::map<int, Memory> read = read_apart(thin, lanes);
+    for (const int output : thin.outputs)
+      columns_[output] = registers(nest_.outputs[output].name + "_columns", {nest_.outputs[output].dtype, lanes}, thin.points);
+    unrolled("thin_point", thin.points, [&](const E& at) {
+      for (const auto& [input, columns] : read) loaded_[input] = columns.at({at});
+      column_ = at;
+      set_axis(thin.axis, at);
+      inside();
+    });
+    column_ = {};
+    loaded_ = known;
+    write_together(thin, lanes);
+    columns_.clear();
+  }
 
  private:
+  std::map<int, Memory> read_apart(const Thin& thin, int lanes);
+  void write_together(const Thin& thin, int lanes);
   /// Returns the vector widths to loop over, widest first, ending with 1.
   std::vector<int> widths(int vectors) const;
   void hoist_invariants();
+
+  std::map<int, Memory> columns_;  // by output, while the points of a short axis are computed
+  E column_;                       // the point
 };
 
 }  // namespace sinter::jit::forms::cpu

@@ -39,6 +39,15 @@ class Tiles : public Across {
   }
 
   void tile(int lanes) {
+    const int points = nest_.schedule.as<TilesForm>().thin;
+    if (points == 0 || lanes == 1 || lanes != native_lanes_) return square_tile(lanes);
+    std::vector<const Stage*> stages;
+    for (const Stage& stage : nest_.stages) stages.push_back(&stage);
+    const Thin thin = thin_accesses(stages, down(), points);
+    branch(is_thin(thin) && points_ == E(points), [&] { each_thin(thin, lanes, [&] { point(lanes); }); }, [&] { square_tile(lanes); });
+  }
+
+  void square_tile(int lanes) {
     const E corner = int_let("corner", axis(down()));
     E first_rest = 0;
     std::vector<int> inputs;
