@@ -1062,3 +1062,14 @@ def test_fill_diagonal(shape, wrap, value):
     numpy.fill_diagonal(theirs, value, wrap)
     numpy.testing.assert_array_equal(numpy.asarray(ours), theirs)
     assert other is ours and (numpy.asarray(kept) == 1).all()
+
+
+def test_systems_are_solved_by_a_cholesky_factor():
+    half = numpy.random.default_rng(5).standard_normal((4, 4))
+    matrix, right = half @ half.T + numpy.eye(4), half[:, :2]
+    lower = sinter.linalg.cholesky(sinter.array(matrix))
+    for given, flag in (((lower, True), None), ((lower.T, False), None), (lower, None), (lower.T, False)):
+        solved = sinter.linalg.cho_solve(given, right) if flag is None else sinter.linalg.cho_solve(given, right, flag)
+        numpy.testing.assert_allclose(numpy.asarray(solved), numpy.linalg.solve(matrix, right), rtol=1e-10)
+    with pytest.raises(sinter.linalg.LinAlgError):
+        numpy.asarray(sinter.linalg.cho_solve((sinter.zeros((2, 2)), True), [1.0, 2.0]))

@@ -265,7 +265,7 @@ std::shared_ptr<const Planned> planned_of(FilePlan& from, KernelsOfFile& kernels
       step.made = kernels.make(step, from.kernels[s]);
     } else {
       step.call_kernels = kernels.make(step.call, from.call_kernels[s]);
-      if (target.kind().library) target.kind().library(step.call);  // naming the library opens it, which would make the first call slow
+      if (target.kind().prepare_call) target.kind().prepare_call(step.call);
     }
   return planned;
 }

@@ -14,6 +14,7 @@
 #include "kernels/fourier/fft.hpp"
 #include "kernels/products/byte_product.hpp"
 #include "kernels/products/matmul.hpp"
+#include "kernels/products/onednn.hpp"
 #include "kernels/recurrence.hpp"
 #include "kernels/scatter.hpp"
 #include "kernels/sorting/sort.hpp"
@@ -134,6 +135,11 @@ void run_library_call(const fuse::LibraryCall& call, std::span<void* const> poin
   } catch (const std::bad_alloc&) {
     throw MemoryError(fmt::format("cpu: not enough memory for the intermediate values of {}", fuse::to_string(call)));
   }
+}
+
+void prepare_library_call(const fuse::LibraryCall& call) {
+  if (library_of(call).find("oneDNN") != std::string::npos)
+    if (const OneDnn* library = onednn()) library->prepare();
 }
 
 std::string library_of(const fuse::LibraryCall& call) { return columns_of(call).by(call); }

@@ -12,6 +12,9 @@ namespace sinter::kernels {
 /// pieces). Throws MemoryError.
 void run_library_call(const fuse::LibraryCall& call, std::span<void* const> pointers, int threads, const Epilogue& epilogue);
 
+/// Opens the library that computes the call, and makes what it makes for its first one.
+void prepare_library_call(const fuse::LibraryCall& call);
+
 /// Names the library that computes the call: "oneDNN 2.6.3".
 std::string library_of(const fuse::LibraryCall& call);
 

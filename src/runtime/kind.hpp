@@ -48,6 +48,8 @@ struct Kind {
   std::function<Launch(const jit::LoopNest&, const fuse::Limits&)> launch;
   /// Names the library that computes a call: its name, version and method. If the function is empty, the kind computes no library calls.
   std::function<std::string(const fuse::LibraryCall&)> library;
+  /// Opens the library, so that the first call does not. May be empty.
+  std::function<void(const fuse::LibraryCall&)> prepare_call;
   /// Returns the sources of the kernels by which the kind's devices compute a library call; none if a library computes it. If the function is empty, a library
   /// computes every call.
   std::function<std::vector<jit::Source>(const fuse::LibraryCall&, const fuse::Limits&)> call_sources = {};

@@ -164,6 +164,22 @@ TEST_CASE("triangular systems agree with elimination, for any values in the othe
           }
 }
 
+TEST_CASE("systems by a Cholesky factor") {
+  for (const DType type : {DType::float64, DType::float32})
+    for (const std::int64_t n : {1, 2, 7})
+      for (const bool lower : {true, false}) {
+        if (on_gpu() && n != 2) continue;
+        CAPTURE(n);
+        CAPTURE(lower);
+        const Tensor half = dominant({2}, n, type).first, a = sn::matmul(half, sn::swapaxes(half, -1, -2));
+        const auto [b, rb] = random(rng, {2, n, 3}, type, -4, 4);
+        const Tensor factor = sn::cholesky(a, !lower), other = sn::full({2, n, n}, 7, type);  // the other triangle is not read
+        const Tensor given = lower ? sn::tril(factor) + sn::triu(other, 1) : sn::triu(factor) + sn::tril(other, -1);
+        near(sn::cho_solve(given, b, lower ? sn::Triangle::lower : sn::Triangle::upper), solved(Ref{a.shape(), values(a)}, rb), 100 * tolerance(type));
+      }
+  CHECK_THROWS_AS(sn::cho_solve(sn::zeros({2, 3}), Tensor{1., 2.}), sn::MatrixShapeError);
+}
+
 TEST_CASE("right-hand sides may be vectors or batches that broadcast") {
   const auto [a, ra] = dominant({3}, 4, DType::float64);
   const auto [v, rv] = random(rng, {4}, DType::float64, -1, 1);

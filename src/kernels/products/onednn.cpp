@@ -8,6 +8,7 @@
 #include <mutex>
 #include <optional>
 #include <shared_mutex>
+#include <vector>
 
 #include "base/log.hpp"
 #include "jit/library.hpp"
@@ -66,6 +67,17 @@ bool multiply(DType dtype, const MatmulBlock& p) {
                    static_cast<const float*>(p.b), p.b_leading, p.accumulate ? 1.f : 0.f, static_cast<float*>(p.c), p.c_leading) == 0;
 }
 
+/// The first product of a process takes 30 to 60 ms, because the library generates its kernels then.
+void prepare() {
+  static const bool done = [] {
+    constexpr std::int64_t side = 16;
+    const std::vector<float> ones(side * side, 1);
+    std::vector<float> product(side * side);
+    return multiply(DType::float32, {ones.data(), ones.data(), product.data(), side, side, side, side, side, side, false, false});
+  }();
+  if (!done) log().warn("the matrix library failed to multiply a small matrix");
+}
+
 std::optional<OneDnn> open() {
   const std::string path = jit::find_library("SINTER_ONEDNN", {"libdnnl.so.*"}, {}, 2, 3);
   if (path.empty()) return std::nullopt;
@@ -85,7 +97,7 @@ std::optional<OneDnn> open() {
   }
   if (version.cpu_runtime != kSequential && !(api.threads_now && api.set_threads)) return refuse("its number of threads cannot be set to one");
   std::atexit([] { in_use().lock(); });
-  return OneDnn{fmt::format("oneDNN {}.{}.{}", version.major, version.minor, version.patch), &multiply};
+  return OneDnn{fmt::format("oneDNN {}.{}.{}", version.major, version.minor, version.patch), &multiply, &prepare};
 }
 
 }  // namespace

@@ -10,6 +10,7 @@ namespace sinter::kernels {
 struct OneDnn {
   std::string version;     // such as "oneDNN 2.6.3"
   MatmulBlockFn multiply;  // for float32; returns false when the library reports an error
+  void (*prepare)();       // makes what its first product would make
 };
 /// Returns null when no usable library was found. SINTER_ONEDNN=off disables the search; any other value is the library's file.
 const OneDnn* onednn();

@@ -39,6 +39,7 @@ std::vector<std::pair<std::string, std::string>> strings(const jit::LoopNest& ne
     // Machine code and interpreter give the same bits, unless fast_math lets the compiler change the arithmetic.
     .same_bits = [](const jit::LoopNest& nest) { return !nest.fast_math; },
     .library = kernels::library_of,
+    .prepare_call = kernels::prepare_library_call,
     .strings = strings,
     .describe =
         [] {
