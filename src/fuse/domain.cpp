@@ -1,5 +1,6 @@
 // Chooses the axes of a kernel: the reductions that its root uses decide them.
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <unordered_set>
 
@@ -89,6 +90,8 @@ class Explorer {
       } else if (node.op == Op::gather) {  // a reduction that is the same at all gathered positions
         stack.push_back({node.inputs[1], map, guarded});
         if (!worth_gathering(graph_, node.inputs[0], node.elements)) continue;
+        int steps = 100;
+        places_axes_[id] |= axes_below(node.inputs[1], map, steps);
         map[static_cast<std::size_t>(node.axis(0))] = IndexExpr::of_value(id);
         stack.push_back({node.inputs[0], std::move(map), guarded});
       } else if (node.op == Op::pad) {  // a reduction that is the same at all padded positions
@@ -102,10 +105,25 @@ class Explorer {
     return best;
   }
 
+  // Returns the axes along which the value of a node at this map changes; perhaps more.
+  std::uint64_t axes_below(int id, const Map& map, int& steps) const {
+    const Node& node = graph_.nodes[id];
+    std::uint64_t axes = 0;
+    if (--steps > 0 && trace::is_view(node.op)) {
+      const Mapped below = through(node, graph_.nodes[node.inputs[0]].shape, map, sizes_, false);
+      if (!below.split) return axes_below(node.inputs[0], below.map, steps);
+    } else if (steps > 0 && trace::is_elementwise(node.op)) {
+      for (const int input : node.inputs) axes |= axes_below(input, map, steps);
+      return axes;
+    }
+    for (const IndexExpr& expr : map) axes |= expr.axes();
+    return axes;
+  }
+
   // A reduction that is reached with this map shares a kernel with the root if no two parallel points use the same result: it is then computed once for each.
   // The root's other axes, along which the result is broadcast, are the rows; they must have as many points as the reduction.
   std::optional<Candidate> fit(const Node& reduction, const Map& map) const {
-    const auto walked = one_to_one(map, sizes_);
+    const auto walked = one_to_one(map, sizes_, [this](int gather) { return places_axes_.at(gather); });
     if (!walked) return std::nullopt;
     const Sizes& input = graph_.nodes[reduction.inputs[0]].shape;
     Candidate candidate;
@@ -187,6 +205,7 @@ class Explorer {
   const int root_;
   Sizes sizes_;  // the root's axes, split where this makes a view affine
   Map dims_;
+  mutable std::map<int, std::uint64_t> places_axes_;  // by gather: the axes along which its computed positions change
 };
 
 Domain own_domain(const Graph& graph, const Node& reduction) {
@@ -237,9 +256,17 @@ bool worth_gathering(const Graph& graph, int op, const Size& places) {
   return places <= (cheap ? node.elements * costs::kGatheredAgain : node.elements);
 }
 
-std::optional<std::uint64_t> one_to_one(const Map& map, const Sizes& sizes) {
+std::optional<std::uint64_t> one_to_one(const Map& map, const Sizes& sizes, const std::function<std::uint64_t(int value)>& axes_of_value) {
   std::uint64_t walked = 0;
   for (const auto& expr : map) {
+    if (axes_of_value && expr.has_values()) {
+      const auto& terms = expr.terms();
+      if (terms.size() != 1 || terms[0].value < 0) return std::nullopt;
+      const std::uint64_t bits = axes_of_value(terms[0].value);
+      if (walked & bits) return std::nullopt;
+      walked |= bits;
+      continue;
+    }
     struct Digit {
       Size weight;
       int axis;

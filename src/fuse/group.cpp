@@ -665,7 +665,7 @@ class Builder {
                     fmt::format("{} over {} is needed at each point of a row; computing it there would repeat the work {} times", trace::name(node.op),
                                 reduced(), kernel_.row_points()));
       // Each parallel point must compute one result, and no other point the same one.
-      const auto walked = one_to_one(maps_[map].map, kernel_.sizes);
+      const auto walked = one_to_one(maps_[map].map, kernel_.sizes, [this](int value) { return axes_of(value); });
       const bool once = walked && *walked == axes_between(kernel_.sizes, 0, kernel_.parallel);
       if (kernel_.row_axes() == 0 || extent_of(node) != kernel_.row_points() || !once || chunked_)
         return need(id, map, SplitReason::reduction_dependency,

@@ -1,6 +1,7 @@
 // Builds one group: from its roots down through all nodes that can be computed at the same points. group.cpp has the decisions, kernel.hpp the result.
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -78,7 +79,9 @@ bool worth_gathering(const Graph& graph, int op, const Size& places);
 
 /// Returns the axes on which the coordinates depend, as bits, if distinct points of these axes have distinct coordinates; otherwise nothing. This is decided by
 /// the form: every axis must occur once, and the terms must be digits of a mixed radix.
-std::optional<std::uint64_t> one_to_one(const Map& map, const Sizes& sizes);
+/// `axes_of_value` returns the axes along which a computed position changes: its places count as one to one, because a gather has no more of them than its
+/// source has elements. Without it there are no computed positions.
+std::optional<std::uint64_t> one_to_one(const Map& map, const Sizes& sizes, const std::function<std::uint64_t(int value)>& axes_of_value = {});
 /// Returns a bit for each axis in [first, last) whose size is not 1.
 std::uint64_t axes_between(const Sizes& sizes, int first, int last);
 /// Splits axis `split.axis` of the sizes in two. Returns each old axis as an expression over the new ones.

@@ -4,7 +4,10 @@
 #include <functional>
 #include <limits>
 #include <numeric>
+#include <set>
 #include <utility>
+
+#include "fuse/arrange.hpp"
 
 namespace sinter::fuse {
 namespace {
@@ -283,6 +286,14 @@ std::uint64_t axes_of_work(const Kernel& kernel, const Value& value, std::uint64
   return computed;
 }
 
+/// Returns whether a CPU's cache has the elements that a pass read when the next pass reads them.
+bool stays_in_cache(const Graph& graph, const Kernel& kernel, int node, const Limits& limits) {
+  constexpr double kLanes = 16;  // rows that are computed side by side
+  const Estimating estimate;
+  const double bytes = as_double(kernel.row_points()) * static_cast<double>(itemsize(graph.nodes[node].dtype));
+  return limits.backend == Backend::cpu && bytes * (lanes_along_rows(graph, kernel, limits) ? 1 : kLanes) <= static_cast<double>(limits.row_bytes);
+}
+
 /// Returns the bytes of memory that are read and written, for an estimate.
 double bytes_moved(const Graph& graph, const Kernel& kernel) {
   Points points(kernel);
@@ -298,9 +309,11 @@ double bytes_moved(const Graph& graph, const Kernel& kernel) {
 
 }  // namespace
 
-Traffic traffic(const Graph& graph, const Kernel& kernel) {
+Traffic traffic(const Graph& graph, const Kernel& kernel, const Limits& limits) {
   Traffic all;
+  std::set<int> cached;  // nodes whose rows are in the cache after their first pass
   for (const auto& group : readings_of(kernel)) {
+    if (group.front().pass >= 0 && stays_in_cache(graph, kernel, group.front().node, limits) && !cached.insert(group.front().node).second) continue;
     const Node& node = graph.nodes[group.front().node];
     Traffic some;
     for (const Reading& reading : group) some.add(reading.share * static_cast<double>(itemsize(node.dtype)), points(kernel, reading.axes));

@@ -557,7 +557,7 @@ class Scheduler {
     std::vector<char> counted(graph().nodes.size());
     for (Step& step : plan_.steps) {
       if (step.kind == Step::Kind::kernel) {
-        step.moved = traffic(graph(), step.kernel);
+        step.moved = traffic(graph(), step.kernel, limits_);
         for (const auto& value : step.kernel.values) {
           if (value.kind == Value::Kind::load || value.node < 0) continue;
           step.computes.push_back(value.node);

@@ -22,7 +22,10 @@ using fuse::Value;
 
 class Lowering {
  public:
-  Lowering(const fuse::Graph& graph, const Kernel& arranged, const Schedule& schedule) : graph_(graph), kernel_(arranged) { nest_.schedule = schedule; }
+  Lowering(const fuse::Graph& graph, const Kernel& arranged, const Schedule& schedule, const fuse::Limits& limits)
+      : graph_(graph), kernel_(arranged), limits_(limits) {
+    nest_.schedule = schedule;
+  }
 
   Lowered run() {
     nest_.parallel = kernel_.parallel;
@@ -36,7 +39,7 @@ class Lowering {
     make_stages();
     compute_in_wider_types(nest_);
     nest_.ints = hints(ints_);
-    return {std::move(nest_), std::move(ints_), std::move(input_offsets_), std::move(output_offsets_), fuse::traffic(graph_, kernel_)};
+    return {std::move(nest_), std::move(ints_), std::move(input_offsets_), std::move(output_offsets_), fuse::traffic(graph_, kernel_, limits_)};
   }
 
  private:
@@ -237,6 +240,7 @@ class Lowering {
 
   const fuse::Graph& graph_;
   const Kernel& kernel_;
+  const fuse::Limits& limits_;
   LoopNest nest_;
   fuse::Sizes ints_;  // symbolic, as nest_.ints
   fuse::Sizes input_offsets_, output_offsets_;
@@ -291,10 +295,10 @@ Lowered lower(const fuse::Graph& graph, const Kernel& kernel, const fuse::Limits
     without_persistent.persistent.clear();
   }
   const Kernel& run = drops ? without_persistent : arranged.kernel;
-  Lowered lowered = Lowering(graph, run, arranged.schedule).run();
+  Lowered lowered = Lowering(graph, run, arranged.schedule, limits).run();
   lowered.nest.fast_math = options.fast_math;
   if (drops && lowered.nest.schedule.lanes_along_rows() && limits.one_order)
-    fix_reduction_order(lowered.nest, Lowering(graph, arranged.kernel, arranged.schedule).run().nest);
+    fix_reduction_order(lowered.nest, Lowering(graph, arranged.kernel, arranged.schedule, limits).run().nest);
   lowered.nest.schedule = choose(graph, arranged, lowered, limits, options.overrides);
   verify(lowered.nest);
   name_it(lowered.nest, run);

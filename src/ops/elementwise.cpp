@@ -142,12 +142,15 @@ class FewFactors {
     const bool half = factors != std::fabs(n);
     Parts x{half ? base + 0.0 : base, {}};  // -0 has the root 0 here
     std::optional<Parts> result;
-    if (half) result = n < 0 ? reciprocal(root(x)) : root(x);
-    if (n < 0 && factors > 0) x = reciprocal(x);
+    // In parts, the reciprocal comes first, so that the power does not overflow. A wider type has room for it.
+    const bool last = n < 0 && !in_parts_, first = n < 0 && in_parts_;
+    if (half) result = first ? reciprocal(root(x)) : root(x);
+    if (first && factors > 0) x = reciprocal(x);
     for (unsigned left = factors; left > 0; left /= 2) {
       if (left % 2 != 0) result = result ? times(*result, x) : x;
       if (left > 1) x = times(x, x);
     }
+    if (last) result = reciprocal(*result);
     Tensor y = result->hi;
     if (!result->lo.empty_handle()) {
       const Tensor sum = y + result->lo;
@@ -207,8 +210,8 @@ Tensor power(const Arg& a, const Arg& b) {
   if (a.is_tensor() && !b.is_tensor() && b.kind() != Arg::Kind::too_large && has_few_factors(b.as_double())) {
     const double n = b.as_double();
     const Scope scope("power", a.where());
-    // Up to four factors in float32 stay within 2 ULP. More factors, quotients and roots are computed in float64.
-    const bool direct = type != DType::float32 || n == 1 || n == 3 || n == 4 || n == -1;
+    // Up to four roundings in float32 stay within 2 ULP. More factors, and quotients by what may overflow, are computed in float64.
+    const bool direct = type != DType::float32 || n == 1 || n == 1.5 || n == 3 || n == 4 || n == -0.5 || n == -1;
     const Tensor x(operand(site, a, type, shape_of(site, a)));
     const Tensor wide = x.astype(direct ? traits(type).compute : DType::float64);
     return FewFactors(site, type == DType::float64 && n != 1 && n != -1).power(wide, n).astype(type);

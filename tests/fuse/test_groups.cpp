@@ -155,6 +155,34 @@ TEST_CASE("a gather computes only the selected points of an elementwise value, o
   }
 }
 
+TEST_CASE("a gather of rows that were reduced or normalised reads the selected rows alone") {
+  for (int k = 0; k < rounds(6); ++k) {
+    const std::int64_t n = between(16, 90), m = between(2, 200), few = between(1, 8), wide = between(1, 2);  // no more rows than there are
+    const auto [x, rx] = input({n, m});
+    const auto [rows, rrows] = random(rng, {few, wide}, DType::int64, -static_cast<double>(n), static_cast<double>(n));
+    const auto row_of = [&, n = n, wide = wide](const Coords& c) {
+      const auto row = static_cast<std::int64_t>(rrows.v[static_cast<std::size_t>(c[0] * wide + c[1])]);
+      return row < 0 ? row + n : row;
+    };
+    const auto at = [&, m = m](std::int64_t row, std::int64_t column) { return rx.v[static_cast<std::size_t>(row * m + column)]; };
+    const auto total = [&, m = m](std::int64_t row) {
+      double sum = 0;
+      for (std::int64_t j = 0; j < m; ++j) sum += std::exp(at(row, j));
+      return sum;
+    };
+    const auto sums = [x = x] { return sn::sum(sn::exp(x), 1); };  // nobody holds a value that is computed whole
+    const auto soft = [x = x] { return sn::softmax(x, 1); };
+    const Ref rsums = make({few, wide}, [&](const Coords& c) { return total(row_of(c)); }),
+              rsoft = make({few, wide, m}, [&](const Coords& c) { return std::exp(at(row_of(c), c[2])) / total(row_of(c)); });
+    CHECK(check({{sn::take(sums(), rows, 0), rsums}}) == 1);
+    CHECK(check({{sn::take(soft(), rows, 0) * 2.f, map(rsoft, [](double v) { return 2 * v; })}}) == 1);
+    const Tensor whole = sums();
+    check({{sn::take(whole, rows, 0), rsums}, {whole, make({n}, [&](const Coords& c) { return total(c[0]); })}});  // also wanted whole
+    check({{sn::sum(sn::take(soft(), rows, 0), 2), make({few, wide}, [](const Coords&) { return 1.0; })}});
+    CHECK_THROWS_AS(values(sn::take(sums(), sn::full({2}, n), 0)), sn::IndexError);
+  }
+}
+
 TEST_CASE("a row's norm is used through pads and concatenations along any axis, and at repeated positions") {
   for (int k = 0; k < rounds(6); ++k) {
     const std::int64_t a = between(1, 5), b = between(1, 7), m = 2 * between(1, 70), half = m / 2, cut = between(0, m);

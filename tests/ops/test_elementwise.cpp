@@ -110,7 +110,8 @@ TEST_CASE_TEMPLATE("small whole and half powers, as products and roots, are with
     CHECK(y.dtype() == given.dtype());
     CHECK(sn::explain(y).find("power") == std::string::npos);
     const std::vector<T> got = y.template to_vector<T>();
-    const double ulps = kDigits<T> == 24 && (n == 3 || n == 4) ? 1.93 : 0.75;
+    const bool in_float32 = n == 3 || n == 4 || n == 1.5 || n == -0.5;  // others are computed in double and rounded once
+    const double ulps = kDigits<T> == 24 && in_float32 ? 1.93 : 0.75;
     int wrong = 0;
     for (std::size_t k = 0; k < x.size() && wrong < 3; ++k) {
       const auto base = static_cast<double>(x[k]);

@@ -646,7 +646,8 @@ TEST_CASE("help says for every function whether it fuses, is a library call, or 
   std::map<std::string, std::string> roles;
   for (const auto& [role, names] : std::initializer_list<std::pair<const char*, const char*>>{
            {"A step of its own: a library call computes it, between kernels.",
-            "add_along_axis add_at argpartition argsort cho_solve cholesky cond corrcoef det eigh eigvalsh fft fft2 fftn fill_diagonal hfft ifft ifft2 ifftn ihfft in1d "
+            "add_along_axis add_at argpartition argsort cho_solve cholesky cond corrcoef det eigh eigvalsh fft fft2 fftn fill_diagonal hfft ifft ifft2 ifftn "
+            "ihfft in1d "
             "inv irfft irfft2 irfftn isin lexsort matrix_rank median nanmedian nanpercentile nanquantile partition percentile permutation polyfit put "
             "put_along_axis qr quantile rfft rfft2 rfftn shuffle slogdet solve solve_triangular sort sort_complex stft svd svdvals tensorinv tensorsolve topk"},
            {"A step of its own: a library call computes it, between kernels; elementwise operations on its result can be its epilogue.",
