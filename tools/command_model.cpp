@@ -3,6 +3,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <chrono>
 #include <cstdio>
@@ -92,8 +93,14 @@ std::vector<std::int64_t> sizes_between(std::int64_t low, std::int64_t high, std
   return sizes;
 }
 
-/// --size NAME=8, NAME=1,8, NAME=1..64
-std::map<std::string, std::vector<std::int64_t>> sizes_of(const ModelRequest& request) {
+/// A range of --size NAME=1..64.
+struct SizeRange {
+  std::string name;
+  std::int64_t low, high;
+};
+
+/// --size NAME=8, NAME=1,8, NAME=1..64. `ranges` receives the ranges, whose sizes to plan for are in the result.
+std::map<std::string, std::vector<std::int64_t>> sizes_of(const ModelRequest& request, std::vector<SizeRange>* ranges = nullptr) {
   std::map<std::string, std::vector<std::int64_t>> sizes;
   std::set<std::int64_t> taken;
   for (const std::string& argument : request.sizes) {
@@ -111,6 +118,7 @@ std::map<std::string, std::vector<std::int64_t>> sizes_of(const ModelRequest& re
         if (no_number != std::errc() || last < size) throw refuse();
         const std::vector<std::int64_t> between = sizes_between(size, last, taken);
         list.insert(list.end(), between.begin(), between.end());
+        if (ranges) ranges->push_back({argument.substr(0, equals), size, last});
         stop = after;
       } else {
         list.push_back(size);
@@ -385,6 +393,51 @@ Function planned(const ModelRequest& request, const Model& model, bool single, s
 
 }  // namespace
 
+/// Returns the sizes of a range that no plan of a file serves while the other names have their planned sizes. The text of serves() is "N 2 to 64 by 32, M = 1".
+std::vector<std::int64_t> unserved(const Function& file, const SizeRange& range) {
+  std::vector<std::array<std::int64_t, 3>> served;  // from, to, by
+  for (const std::string& plan : file.serves())
+    for (std::size_t from = 0; from < plan.size();) {
+      const std::size_t end = std::min(plan.find(", ", from), plan.size());
+      const std::string part = plan.substr(from, end - from);
+      from = end + 2;
+      if (!part.starts_with(range.name + " ")) continue;
+      std::istringstream words(part.substr(range.name.size()));
+      std::string first, word;
+      std::int64_t low = 0, high = 0, step = 1;
+      words >> first;
+      if (first == "=") words >> low, high = low;
+      else low = std::stoll(first), words >> word >> high >> word >> step;
+      served.push_back({low, high, std::max<std::int64_t>(step, 1)});
+    }
+  std::vector<std::int64_t> missing;
+  const std::int64_t step = std::max<std::int64_t>(1, (range.high - range.low) >> 20);
+  for (std::int64_t size = range.low; size <= range.high; size += step)
+    if (std::none_of(served.begin(), served.end(), [&](const auto& s) { return s[0] <= size && size <= s[1] && (size - s[0]) % s[2] == 0; }))
+      missing.push_back(size);
+  return missing;
+}
+
+/// Makes the plans that a range of sizes lacks, for a model whose operations differ from size to size, and writes the file again.
+void cover_ranges(const Function& function, const ModelRequest& request) {
+  constexpr std::size_t kMostPlans = 64;
+  std::vector<SizeRange> ranges;
+  sizes_of(request, &ranges);
+  bool made = false;
+  for (const SizeRange& range : ranges) {
+    const std::vector<std::int64_t> missing = unserved(Function::load(request.out, Location{}), range);
+    if (missing.empty()) continue;
+    if (missing.size() > kMostPlans) {
+      fmt::print("missing  {} = {} and {} more: they would need a plan each; --size {}=SIZE,SIZE names those that are needed\n", range.name, missing.front(),
+                 counted(missing.size() - 1, "size"), range.name);
+      continue;
+    }
+    for (const std::int64_t size : missing) function.prepare({{range.name, size}}, Location{});
+    made = true;
+  }
+  if (made) function.save(request.out, Location{});
+}
+
 int compile_model(const ModelRequest& request) {
   apply_settings(request.device, request.backend, request.fuse);
   const Clock::time_point start = Clock::now();
@@ -392,6 +445,7 @@ int compile_model(const ModelRequest& request) {
   std::string sizes;
   const Function function = planned(request, load_model(request), true, sizes);
   function.save(request.out, Location{});
+  cover_ranges(function, request);
   fmt::print("{}", sizes);
   const double took = milliseconds(start);
   const Counters after = counters();

@@ -291,7 +291,7 @@ bool stays_in_cache(const Graph& graph, const Kernel& kernel, int node, const Li
   constexpr double kLanes = 16;  // rows that are computed side by side
   const Estimating estimate;
   const double bytes = as_double(kernel.row_points()) * static_cast<double>(itemsize(graph.nodes[node].dtype));
-  return limits.backend == Backend::cpu && bytes * (lanes_along_rows(graph, kernel, limits) ? 1 : kLanes) <= static_cast<double>(limits.row_bytes);
+  return limits.backend == Backend::cpu && bytes * (lanes_along_rows(graph, kernel, limits) ? 1 : kLanes) <= static_cast<double>(limits.cached_bytes);
 }
 
 /// Returns the bytes of memory that are read and written, for an estimate.

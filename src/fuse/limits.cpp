@@ -108,6 +108,7 @@ std::string to_string(const Limits& limits) {
   line("parameter_bytes", limits.parameter_bytes);
   line("row_bytes", limits.row_bytes);
   line("row_bytes_are_hard", limits.row_bytes_are_hard);
+  line("cached_bytes", limits.cached_bytes);
   line("columns_in_registers", limits.columns_in_registers);
   line("cluster", limits.cluster, limits.cluster == 1 ? "block" : "blocks");
   line("threads", limits.threads);

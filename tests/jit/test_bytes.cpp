@@ -153,7 +153,26 @@ void check_on(const sn::fuse::Limits& limits) {
 
 }  // namespace
 
-TEST_CASE("a kernel of a CPU moves the bytes that its plan states") { check_on(sn::fuse::cpu_limits()); }
+TEST_CASE("a kernel of a CPU moves the bytes that its plan states") {
+  sn::fuse::Limits limits = sn::fuse::cpu_limits();
+  limits.cached_bytes = 0;  // each pass counts
+  check_on(limits);
+}
+
+TEST_CASE("a CPU reads a row or a column that its cache keeps once, and a longer one in each pass") {
+  const auto limits = sn::fuse::cpu_limits();
+  const auto moved = [&](const Tensor& y) {
+    const auto plan = sn::testing::plan_of({y}, limits);
+    REQUIRE(plan.steps.size() == 1);
+    return jit::lower(plan.graph, plan.steps[0].kernel, limits).moved.now();
+  };
+  const Tensor rows = in({64, 1024}), columns = in({1024, 64});
+  CHECK(moved(sn::softmax(rows, -1)) == 2.0 * 64 * 1024 * 4);
+  CHECK(moved(sn::softmax(columns, 0)) == 2.0 * 64 * 1024 * 4);
+  const std::int64_t longer = limits.cached_bytes / 4 + 1;
+  const Tensor x = in({512, longer});
+  CHECK(moved(x - sn::max(x, -1, true)) == 3.0 * 512 * static_cast<double>(longer) * 4);
+}
 
 TEST_CASE("a kernel of a GPU moves the bytes that its plan states") { check_on(sn::fuse::cuda_limits(90)); }
 
