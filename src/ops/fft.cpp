@@ -98,7 +98,7 @@ std::vector<Along> ordered(const Site& site, const Shape& shape, const Shape& s,
   std::vector<Along> order;
   for (std::size_t k = 0; k < list.size(); ++k) {
     const std::int64_t axis = checked_axis(site, list[k], rank);
-    order.push_back({axis, s.empty() ? shape[static_cast<std::size_t>(axis)] : s[k]});
+    order.push_back({axis, s.empty() || s[k] == -1 ? shape[static_cast<std::size_t>(axis)] : s[k]});
   }
   return order;
 }
@@ -155,7 +155,8 @@ Tensor irfft(const Complex& x, std::optional<std::int64_t> n, std::int64_t axis,
 
 Tensor hfft(const Complex& x, std::optional<std::int64_t> n, std::int64_t axis, Norm norm, Location where) {
   const Scope scope("hfft", where);
-  return real_inverse(scope.site(), {x.re, -x.im}, n, axis, swapped(norm));
+  const Complex given = matched(scope.site(), x);
+  return real_inverse(scope.site(), {given.re, -given.im}, n, axis, swapped(norm));
 }
 Complex ihfft(const Arg& x, std::optional<std::int64_t> n, std::int64_t axis, Norm norm) {
   const Scope scope("ihfft", x.where());

@@ -36,6 +36,7 @@ struct Line {
 
 /// Sorts by the library along the last axis. Exchanging two axes moves the axis to the end and back.
 Tensor ordered(const Site& site, Op op, const Tensor& x, std::int64_t along, std::vector<std::int64_t> ints = {}) {
+  if (x.shape()[static_cast<std::size_t>(along)] == 1 && ints.empty()) return op == Op::sort ? x : zeros(x.shape(), DType::int64);
   std::vector<std::int64_t> swapped(x.shape().size());
   std::iota(swapped.begin(), swapped.end(), 0);
   std::swap(swapped[static_cast<std::size_t>(along)], swapped.back());

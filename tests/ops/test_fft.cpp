@@ -195,6 +195,14 @@ TEST_CASE("the convolution theorem and Parseval's theorem hold") {
   CHECK(sn::counters().host_calls - before == (on_gpu() ? 1 : 0));
 }
 
+TEST_CASE("a size of -1 is that of the axis, and bool is transformed as numbers") {
+  const Tensor x = random(rng, {4, 6}, DType::float64, -1, 1).first;
+  near(fft::fftn(x, {2, -1}).re, fft::fftn(x, {2, 6}).re, 0);
+  CHECK_THROWS_AS(fft::fftn(x, {2, -2}), sn::ValueError);
+  const Tensor flags = x > 0.;
+  near(fft::hfft({flags, flags}, 10), fft::hfft({sn::astype(flags, DType::float64), sn::astype(flags, DType::float64)}, 10), 0);
+}
+
 TEST_CASE("frequencies, real and complex transforms") {
   const Tensor x = random(rng, {4, 9}, DType::float64, -1, 1).first, y = random(rng, {4, 9}, DType::float64, 0.5, 1).first;
   const sn::Complex half = fft::ihfft(x);

@@ -314,6 +314,7 @@ template <class T> void check_matmul_layouts() {
       check_matmul<T>(2, 3, 4, 0, a_t, b_t, false);
       check_matmul<T>(3, 500, 3, 3, a_t, b_t, false);  // narrow right matrices, in several blocks
       check_matmul<T>(3, 8, 8, 8, a_t, b_t, true);
+      check_matmul<T>(1, 300, 1, 3, a_t, b_t, false);
       check_matmul<T>(1, 1000, 33, 9, a_t, b_t, false);
     }
 }

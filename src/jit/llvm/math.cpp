@@ -67,7 +67,14 @@ Division divide_integers(const Expr& a, const Expr& b) {
   const bool is_signed = !is_unsigned(a.dtype());
   const auto bytes = itemsize(a.dtype());
   const Expr divisor = select(is_signed ? (b == 0) | (b == -1) : b == 0, b.like(1), b);
-  if (bytes == 8 && (!is_signed || a.v.lanes == 1 || !a.ir->module().converts_int64())) {
+  const bool converts = bytes < 8 || (a.v.lanes > 1 && a.ir->module().converts_int64());
+  if (converts && bytes == 8 && !is_signed) {  // as signed numbers, unless one is too large
+    const auto as = [&](const Expr& x, DType dtype) { return x.with(Ir::relabelled(x.v, dtype)); };
+    const Expr left = as(a, DType::int64), right = as(divisor, DType::int64), large = (left | right) < 0;
+    const Expr quotient = a.with(a.ir->rarely(a.ir->any(large.v), as(divide_integers(left, right).quotient, DType::uint64).v, [&] { return (a / divisor).v; }));
+    return {divisor, quotient, a - quotient * divisor};
+  }
+  if (!converts) {
     const Expr quotient = a / divisor, remainder = a - quotient * divisor;
     const Expr crosses = (remainder != 0) & ((remainder < 0) != (divisor < 0));
     return {divisor, select(crosses, quotient - 1, quotient), select(crosses, remainder + divisor, remainder)};

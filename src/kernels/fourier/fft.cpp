@@ -63,6 +63,17 @@ std::int64_t short_side(std::int64_t n) {
   while (n % side != 0 || side * side > n) --side;
   return side;
 }
+/// Returns the least product of powers of 2, 3 and 5 that is not less than n.
+std::int64_t smooth_length(std::int64_t n) {
+  std::int64_t least = std::numeric_limits<std::int64_t>::max();
+  for (std::int64_t five = 1; five < 5 * n; five *= 5)
+    for (std::int64_t three = five; three < 3 * n; three *= 3) {
+      std::int64_t length = three;
+      while (length < n) length *= 2;
+      least = std::min(least, length);
+    }
+  return least;
+}
 /// Returns exp(-2 pi i k / n) for 0 <= k < n. The angle is taken from the nearest multiple of a quarter turn, so that its rounding is small.
 Complex root(std::int64_t k, std::int64_t n) {
   const std::int64_t quarters = (4 * k + n / 2) / n, rest = 4 * k - quarters * n;
@@ -142,11 +153,11 @@ template <class Made> std::shared_ptr<const Made> cached(std::int64_t n) {
 /// The factors of Bluestein's algorithm: jk = (j^2 + k^2 - (k - j)^2) / 2 makes a transform of any length a convolution with a chirp, whose phase is counted
 /// modulo 2n. https://doi.org/10.1109/TAU.1970.1162132
 struct Chirp {
-  std::int64_t padded = 1;
+  std::int64_t padded = 0;
   std::vector<Complex> factors;  ///< exp(-pi i k^2 / n)
   std::vector<Complex> around;   ///< its conjugates, at k and padded - k
   explicit Chirp(std::int64_t n) {
-    while (padded < 2 * n - 1) padded *= 2;
+    padded = smooth_length(2 * n - 1);
     factors.resize(index(n));
     around.resize(index(padded));
     std::int64_t square = 0;  // k^2 mod 2n

@@ -82,7 +82,8 @@ void join_rows(MatmulOperand& a, MatmulOperand& b, std::vector<std::int64_t>& ba
 }
 
 void turn_column(MatmulOperand& a, MatmulOperand& b, std::int64_t& m, std::int64_t& n, std::int64_t k) {
-  if (n != 1 || m == 1) return;
+  constexpr std::int64_t kDeep = 64;  // with less depth a sum is shorter than some vectors, and rows side by side take less time
+  if (n != 1 || m == 1 || k < kDeep) return;
   MatmulOperand row = b, matrix = a;
   row.transposed = !b.transposed;
   matrix.transposed = !a.transposed;
