@@ -51,10 +51,17 @@ std::vector<std::uint64_t> axes_of_places(const Kernel& kernel) {
   return axes;
 }
 
+// Returns whether the value changes along the axis.
+bool changes_along(const Kernel& kernel, int number, int axis) {
+  const Value& value = kernel.values[static_cast<std::size_t>(number)];
+  if ((value.kind == Value::Kind::load || value.kind == Value::Kind::index) && (value.index.axes() >> axis & 1)) return true;
+  return std::any_of(value.args.begin(), value.args.end(), [&](int arg) { return arg >= 0 && changes_along(kernel, arg, axis); });
+}
+
 // Returns the cost for each point of vectorising along the axis: the bytes that the step to a neighbour moves. A long step costs a cache line, no step nothing;
 // stores count twice, because no cache can save them. With rows, only accesses at every row point count. `apart`: only accesses that are not contiguous along
 // that other axis.
-std::int64_t cost_along(const Graph& graph, const Kernel& kernel, int axis, int apart = -1) {
+std::int64_t cost_along(const Graph& graph, const Kernel& kernel, const Limits& limits, int axis, int apart = -1) {
   const bool rows = kernel.row_axes() > 0;
   const std::vector<std::uint64_t> places = axes_of_places(kernel);
   // A computed position of the next lane may be anywhere, and so may its row point if its row has another range.
@@ -68,13 +75,20 @@ std::int64_t cost_along(const Graph& graph, const Kernel& kernel, int axis, int 
       if (*place >= 0) along |= (places[static_cast<std::size_t>(*place)] >> axis & 1) != 0;
     return along;
   };
+  // A CPU reads a piece of one element along the axis, such as a column of a stack, lane by lane.
+  const auto column = [&](const Value& load) {
+    return load.kind == Value::Kind::load && load.args[Value::kGuard] >= 0 && !(load.index.axes() >> axis & 1) &&
+           changes_along(kernel, load.args[Value::kGuard], axis);
+  };
+  const Estimating estimate;
+  const bool by_columns = limits.backend == Backend::cpu && kernel.sizes[axis] < kLanes * std::count_if(kernel.values.begin(), kernel.values.end(), column);
   std::int64_t cost = 0;
   const auto add = [&](const IndexExpr& index, DType dtype, int times) {
     if (apart < 0 || step_bytes(index, apart, dtype) == kLine) cost += times * step_bytes(index, axis, dtype);
   };
   for (const auto& value : kernel.values)
     if (value.kind == Value::Kind::load && value.row == rows) {
-      if (computed_along(value)) cost += kLine;
+      if (computed_along(value) || (by_columns && column(value))) cost += kLine;
       else add(value.index, value.dtype, 1);
     }
   for (const auto& root : kernel.roots)
@@ -105,10 +119,10 @@ std::int64_t saved_by_transposing(const Graph& graph, const Kernel& kernel, int 
 
 // Moves the axis that is cheapest to vectorise to the end of order[first, last). If accesses are then not contiguous, the axis along which they are contiguous
 // is placed before it, because a transpose uses square tiles of both axes.
-void order_axes(const Graph& graph, const Kernel& kernel, std::vector<int>& order, int first, int last) {
+void order_axes(const Graph& graph, const Kernel& kernel, const Limits& limits, std::vector<int>& order, int first, int last) {
   const auto move_cheapest = [&](int end, int apart) {
     int best = end - 1;
-    const auto cost = [&](int at) { return cost_along(graph, kernel, order[at], apart) * idle_factor(kernel, order[at]); };
+    const auto cost = [&](int at) { return cost_along(graph, kernel, limits, order[at], apart) * idle_factor(kernel, order[at]); };
     for (int at = first; at < end; ++at)
       if (cost(at) < cost(best)) best = at;
     std::rotate(order.begin() + best, order.begin() + best + 1, order.begin() + end);
@@ -174,12 +188,12 @@ void merge_axes(Kernel& kernel) {
   }
 }
 
-std::vector<int> arrange(const Graph& graph, Kernel& kernel) {
+std::vector<int> arrange(const Graph& graph, Kernel& kernel, const Limits& limits) {
   merge_axes(kernel);
   std::vector<int> order(kernel.sizes.size());
   std::iota(order.begin(), order.end(), 0);
-  order_axes(graph, kernel, order, kernel.chunks.length > 0 ? 1 : 0, kernel.parallel);
-  if (!has_scan(kernel)) order_axes(graph, kernel, order, kernel.parallel, static_cast<int>(kernel.sizes.size()));
+  order_axes(graph, kernel, limits, order, kernel.chunks.length > 0 ? 1 : 0, kernel.parallel);
+  if (!has_scan(kernel)) order_axes(graph, kernel, limits, order, kernel.parallel, static_cast<int>(kernel.sizes.size()));
   reorder(kernel, order);
   merge_axes(kernel);
   return order;
@@ -189,9 +203,9 @@ bool lanes_along_rows(const Graph& graph, const Kernel& kernel, const Limits& li
   if (kernel.row_axes() == 0) return false;
   if (has_ranges(kernel)) return false;
   const int last_parallel = kernel.parallel - 1, last_row = static_cast<int>(kernel.sizes.size()) - 1;
-  auto parallel_cost = cost_along(graph, kernel, last_parallel) * idle_factor(kernel, last_parallel);
+  auto parallel_cost = cost_along(graph, kernel, limits, last_parallel) * idle_factor(kernel, last_parallel);
   // Neighbouring rows share what a CPU does for short rows, so whether a kernel also stores its elements does not decide.
-  const auto row_cost = cost_along(graph, kernel, last_row) * (limits.one_order ? 1 : idle_factor(kernel, last_row));
+  const auto row_cost = cost_along(graph, kernel, limits, last_row) * (limits.one_order ? 1 : idle_factor(kernel, last_row));
   if (limits.tiles_in_registers) parallel_cost -= saved_by_transposing(graph, kernel, last_parallel, last_row);
   // Very short rows leave most lanes idle; neighbouring rows fill them.
   const Estimating estimate;

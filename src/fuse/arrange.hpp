@@ -22,7 +22,7 @@ void merge_axes(Kernel& kernel);
 void reorder(Kernel& kernel, const std::vector<int>& order);
 /// Merges axes, and moves the axes that are cheapest to vectorise to the end of the parallel axes and of the row axes. Returns the position of each merged
 /// axis. Neighbours may be merged once more afterwards.
-std::vector<int> arrange(const Graph& graph, Kernel& kernel);
+std::vector<int> arrange(const Graph& graph, Kernel& kernel, const Limits& limits);
 /// Returns whether an arranged kernel is vectorised along its rows, and not along its last parallel axis.
 bool lanes_along_rows(const Graph& graph, const Kernel& kernel, const Limits& limits);
 /// Returns how many points of a column each warp of a block of `warps` warps stages in registers, if lanes run along adjacent columns. Returns 0 if the kernel

@@ -955,7 +955,7 @@ class Builder {
 
   bool lanes_go_along_rows() const {
     Kernel arranged = kernel_;
-    arrange(graph_, arranged);
+    arrange(graph_, arranged, limits_);
     return lanes_along_rows(graph_, arranged, limits_);
   }
 

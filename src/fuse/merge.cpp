@@ -410,7 +410,7 @@ class Merger {
     const Kernel &x = groups_[a].kernel, &y = groups_[b].kernel;
     if (x.row_axes() == 0 || y.row_axes() == 0 || !x.staged.empty() || !y.staged.empty()) return false;
     Kernel as_x = x, as_y = y;
-    return arrange(graph_, as_x) == arrange(graph_, as_y) && as_x.sizes.size() == as_y.sizes.size() &&
+    return arrange(graph_, as_x, limits_) == arrange(graph_, as_y, limits_) && as_x.sizes.size() == as_y.sizes.size() &&
            lanes_along_rows(graph_, as_x, limits_) == lanes_along_rows(graph_, as_y, limits_);
   }
 

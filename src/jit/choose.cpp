@@ -495,7 +495,7 @@ Arranged arrange(const fuse::Graph& graph, const Kernel& original, const fuse::L
   Arranged arranged{original, {}};
   Kernel& kernel = arranged.kernel;
   Schedule& schedule = arranged.schedule;
-  schedule.axes = fuse::arrange(graph, kernel);
+  schedule.axes = fuse::arrange(graph, kernel, limits);
   if (overrides.has("axes")) {
     Kernel merged = original;
     fuse::merge_axes(merged);

@@ -176,6 +176,22 @@ TEST_CASE("a CPU reads a row or a column that its cache keeps once, and a longer
 
 TEST_CASE("a kernel of a GPU moves the bytes that its plan states") { check_on(sn::fuse::cuda_limits(90)); }
 
+TEST_CASE("a CPU's lanes lie across the columns of a stack, which are one element wide, and along pieces of rows") {
+  const auto limits = sn::fuse::cpu_limits();
+  const auto tiles = [&](const Tensor& y) {
+    const auto plan = sn::testing::plan_of({y}, limits);
+    REQUIRE(plan.steps.size() == 1);
+    return jit::lower(plan.graph, plan.steps[0].kernel, limits).nest.schedule.is<jit::TilesForm>();
+  };
+  for (const int columns : {2, 4, 9, 20}) {
+    std::vector<Tensor> all;
+    for (int k = 0; k < columns; ++k) all.push_back(in({5000}));
+    CHECK(tiles(sn::stack(all, 1)));
+  }
+  CHECK_FALSE(tiles(sn::concatenate({in({5000, 4}), in({5000, 4})}, 1)));
+  CHECK_FALSE(tiles(sn::concatenate({in({500, 64}), in({500, 3})}, 1)));
+}
+
 TEST_CASE("a GPU reads a long column in each pass; it stages a row or a short column and reads it once") {
   const auto limits = sn::fuse::cuda_limits(90);
   const auto moved = [&](const Tensor& y) {
