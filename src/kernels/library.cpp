@@ -138,7 +138,17 @@ void run_library_call(const fuse::LibraryCall& call, std::span<void* const> poin
 }
 
 void prepare_library_call(const fuse::LibraryCall& call) {
-  if (library_of(call).find("oneDNN") != std::string::npos)
+  // The call may come from a file and need not be sound yet, so nothing is derived from it but a number.
+  if (call.dtype != DType::float32 || call.operands.size() < 2 || call.operands[0].shape.empty()) return;
+  const auto elements = [](const Shape& shape, std::size_t from) {
+    double count = 1;
+    for (std::size_t axis = from; axis < shape.size(); ++axis) count *= static_cast<double>(shape[axis]);
+    return count;
+  };
+  double depth = 0;
+  if (call.op == trace::Op::matmul) depth = static_cast<double>(call.operands[0].shape.back());
+  if (call.op == trace::Op::conv) depth = elements(call.operands[1].shape, 1);
+  if (block_product(call.dtype, elements(call.shape, 0) * depth).name.find("oneDNN") != std::string::npos)
     if (const OneDnn* library = onednn()) library->prepare();
 }
 
