@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Times some 300 calls beside NumPy on one thread, each on evaluated arrays and once it is compiled: the ratio of NumPy's time to sinter's.
+"""Times some 190 calls beside NumPy on one thread, each on evaluated arrays and once it is compiled: the ratio of NumPy's time to sinter's.
 
     PYTHONPATH=build/release/python bench/beside_numpy.py [WORD...]        # only the calls that contain a word
     PYTHONPATH=build/release/python bench/beside_numpy.py --short          # arrays with last axes of 2 to 16 elements: nanoseconds an element
