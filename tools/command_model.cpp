@@ -391,8 +391,6 @@ Function planned(const ModelRequest& request, const Model& model, bool single, s
   }
 }
 
-}  // namespace
-
 /// Returns the sizes of a range that no plan of a file serves while the other names have their planned sizes. The text of serves() is "N 2 to 64 by 32, M = 1".
 std::vector<std::int64_t> unserved(const Function& file, const SizeRange& range) {
   std::vector<std::array<std::int64_t, 3>> served;  // from, to, by
@@ -423,20 +421,23 @@ void cover_ranges(const Function& function, const ModelRequest& request) {
   constexpr std::size_t kMostPlans = 64;
   std::vector<SizeRange> ranges;
   sizes_of(request, &ranges);
+  if (ranges.empty()) return;
+  const Function file = Function::load(request.out, Location{});
   bool made = false;
   for (const SizeRange& range : ranges) {
-    const std::vector<std::int64_t> missing = unserved(Function::load(request.out, Location{}), range);
-    if (missing.empty()) continue;
+    const std::vector<std::int64_t> missing = unserved(file, range);
     if (missing.size() > kMostPlans) {
       fmt::print("missing  {} = {} and {} more: they would need a plan each; --size {}=SIZE,SIZE names those that are needed\n", range.name, missing.front(),
                  counted(missing.size() - 1, "size"), range.name);
       continue;
     }
     for (const std::int64_t size : missing) function.prepare({{range.name, size}}, Location{});
-    made = true;
+    made |= !missing.empty();
   }
   if (made) function.save(request.out, Location{});
 }
+
+}  // namespace
 
 int compile_model(const ModelRequest& request) {
   apply_settings(request.device, request.backend, request.fuse);

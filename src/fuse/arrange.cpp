@@ -37,10 +37,12 @@ std::int64_t step_bytes(const IndexExpr& index, int axis, DType dtype) {
   return exactly(stride) * size;
 }
 
-// Returns, for each value, the axes along which it changes, as far as computed positions need this.
+// Returns, for each value, the axes along which it changes, as far as computed positions and guards need this.
 std::vector<std::uint64_t> axes_of_places(const Kernel& kernel) {
   std::vector<std::uint64_t> axes;
-  const auto computed = [](const Value& v) { return (v.kind == Value::Kind::load || v.kind == Value::Kind::index) && v.args[Value::kIndexed] >= 0; };
+  const auto computed = [](const Value& v) {
+    return (v.kind == Value::Kind::load || v.kind == Value::Kind::index) && (v.args[Value::kIndexed] >= 0 || v.args[Value::kGuard] >= 0);
+  };
   if (std::none_of(kernel.values.begin(), kernel.values.end(), computed)) return axes;
   for (const Value& value : kernel.values) {
     std::uint64_t here = value.kind == Value::Kind::load || value.kind == Value::Kind::index ? value.index.axes() : 0;
@@ -49,13 +51,6 @@ std::vector<std::uint64_t> axes_of_places(const Kernel& kernel) {
     axes.push_back(here);
   }
   return axes;
-}
-
-// Returns whether the value changes along the axis.
-bool changes_along(const Kernel& kernel, int number, int axis) {
-  const Value& value = kernel.values[static_cast<std::size_t>(number)];
-  if ((value.kind == Value::Kind::load || value.kind == Value::Kind::index) && (value.index.axes() >> axis & 1)) return true;
-  return std::any_of(value.args.begin(), value.args.end(), [&](int arg) { return arg >= 0 && changes_along(kernel, arg, axis); });
 }
 
 // Returns the cost for each point of vectorising along the axis: the bytes that the step to a neighbour moves. A long step costs a cache line, no step nothing;
@@ -78,7 +73,7 @@ std::int64_t cost_along(const Graph& graph, const Kernel& kernel, const Limits& 
   // A CPU reads a piece of one element along the axis, such as a column of a stack, lane by lane.
   const auto column = [&](const Value& load) {
     return load.kind == Value::Kind::load && load.args[Value::kGuard] >= 0 && !(load.index.axes() >> axis & 1) &&
-           changes_along(kernel, load.args[Value::kGuard], axis);
+           (places[static_cast<std::size_t>(load.args[Value::kGuard])] >> axis & 1);
   };
   const Estimating estimate;
   const bool by_columns = limits.backend == Backend::cpu && kernel.sizes[axis] < kLanes * std::count_if(kernel.values.begin(), kernel.values.end(), column);

@@ -4,7 +4,6 @@
 #include <functional>
 #include <limits>
 #include <numeric>
-#include <set>
 #include <utility>
 
 #include "fuse/arrange.hpp"
@@ -286,12 +285,12 @@ std::uint64_t axes_of_work(const Kernel& kernel, const Value& value, std::uint64
   return computed;
 }
 
-/// Returns whether a CPU's cache has the elements that a pass read when the next pass reads them.
-bool stays_in_cache(const Graph& graph, const Kernel& kernel, int node, const Limits& limits) {
+/// Returns the bytes of an element up to which a CPU's cache has the elements that a pass read when the next pass reads them.
+double cached_itemsize(const Graph& graph, const Kernel& kernel, const Limits& limits) {
   constexpr double kLanes = 16;  // rows that are computed side by side
+  if (limits.backend != Backend::cpu || kernel.passes() < 2) return 0;
   const Estimating estimate;
-  const double bytes = as_double(kernel.row_points()) * static_cast<double>(itemsize(graph.nodes[node].dtype));
-  return limits.backend == Backend::cpu && bytes * (lanes_along_rows(graph, kernel, limits) ? 1 : kLanes) <= static_cast<double>(limits.cached_bytes);
+  return static_cast<double>(limits.cached_bytes) / (as_double(kernel.row_points()) * (lanes_along_rows(graph, kernel, limits) ? 1 : kLanes));
 }
 
 /// Returns the bytes of memory that are read and written, for an estimate.
@@ -311,10 +310,12 @@ double bytes_moved(const Graph& graph, const Kernel& kernel) {
 
 Traffic traffic(const Graph& graph, const Kernel& kernel, const Limits& limits) {
   Traffic all;
-  std::set<int> cached;  // nodes whose rows are in the cache after their first pass
+  const double cached = cached_itemsize(graph, kernel, limits);
+  int row_of = -1;  // the node whose row was read last; the groups are in the order of nodes and passes
   for (const auto& group : readings_of(kernel)) {
-    if (group.front().pass >= 0 && stays_in_cache(graph, kernel, group.front().node, limits) && !cached.insert(group.front().node).second) continue;
     const Node& node = graph.nodes[group.front().node];
+    const bool again = group.front().pass >= 0 && std::exchange(row_of, group.front().node) == group.front().node;
+    if (again && static_cast<double>(itemsize(node.dtype)) <= cached) continue;
     Traffic some;
     for (const Reading& reading : group) some.add(reading.share * static_cast<double>(itemsize(node.dtype)), points(kernel, reading.axes));
     const Traffic::Term whole{static_cast<double>(itemsize(node.dtype)), node.elements};

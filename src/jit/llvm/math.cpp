@@ -51,15 +51,18 @@ struct Division {
   Expr divisor, quotient, remainder;
 };
 
-/// Takes one step towards the remainder between 0 and the divisor. With `down`, the quotient may be too large.
-Division stepped(const Division& d, bool down) {
+/// Returns whether the quotient is too large.
+Expr crosses(const Division& d) { return (d.remainder != 0) & ((d.remainder < 0) != (d.divisor < 0)); }
+
+/// Takes one step towards the remainder between 0 and the divisor. The quotient of unsigned numbers must not be too large.
+Division stepped(const Division& d) {
   const auto& [divisor, quotient, remainder] = d;
   const Expr one = quotient.like(1), none = quotient.like(0);
   const Expr short_of = divisor.with(divisor.ir->select((divisor < 0).v, (remainder <= divisor).v, (divisor <= remainder).v));
   const Expr up = select(short_of, one, none), back = select(short_of, divisor, none);
-  if (!down) return {divisor, quotient + select(divisor <= remainder, one, none), remainder - select(divisor <= remainder, divisor, none)};
-  const Expr crosses = (remainder != 0) & ((remainder < 0) != (divisor < 0));
-  return {divisor, select(crosses, quotient - 1, quotient + up), select(crosses, remainder + divisor, remainder - back)};
+  if (is_unsigned(quotient.dtype())) return {divisor, quotient + up, remainder - back};
+  const Expr down = crosses(d);
+  return {divisor, select(down, quotient - 1, quotient + up), select(down, remainder + divisor, remainder - back)};
 }
 
 /// Vectors cannot divide integers. They multiply by a reciprocal, which is the same for a whole loop if the divisor is, and correct the result.
@@ -75,9 +78,10 @@ Division divide_integers(const Expr& a, const Expr& b) {
     return {divisor, quotient, a - quotient * divisor};
   }
   if (!converts) {
-    const Expr quotient = a / divisor, remainder = a - quotient * divisor;
-    const Expr crosses = (remainder != 0) & ((remainder < 0) != (divisor < 0));
-    return {divisor, select(crosses, quotient - 1, quotient), select(crosses, remainder + divisor, remainder)};
+    const Expr quotient = a / divisor;
+    const Division truncated{divisor, quotient, a - quotient * divisor};
+    const Expr down = crosses(truncated);
+    return {divisor, select(down, quotient - 1, quotient), select(down, truncated.remainder + divisor, truncated.remainder)};
   }
   const DType wide = bytes >= 4 ? DType::float64 : DType::float32;
   Expr reciprocal = 1.0 / cast(divisor, wide);
@@ -90,10 +94,10 @@ Division divide_integers(const Expr& a, const Expr& b) {
   };
   const Expr first = times_reciprocal(a), rest = a - first * divisor;
   // To 32 bits a rounding changes the quotient only if it is whole, and then by one.
-  if (bytes < 8) return stepped({divisor, first, rest}, is_signed);
+  if (bytes < 8) return stepped({divisor, first, rest});
   // The ratio of 64-bit integers is wrong by up to 2^13, and that of the rest by at most one, also if the quotient is not whole.
   const Expr second = times_reciprocal(rest);
-  return stepped(stepped({divisor, first + second, rest - second * divisor}, true), true);
+  return stepped(stepped({divisor, first + second, rest - second * divisor}));
 }
 
 /// Returns the unsigned type of the same size.

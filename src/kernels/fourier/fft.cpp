@@ -101,8 +101,7 @@ struct Planes {
 };
 struct ConstPlanes {
   const double *re, *im;
-  std::int64_t stride = 1;
-  Complex operator[](std::int64_t k) const { return {re[k * stride], im[k * stride]}; }
+  Complex operator[](std::int64_t k) const { return {re[k], im[k]}; }
 };
 
 /// Direct transforms of one length in all lanes. Threads must not share an object.
@@ -285,15 +284,15 @@ class Matrixwise {
   /// Loads the numbers first + lane + k * step, one lane each.
   template <std::int64_t lanes> static void load(ConstPlanes from, std::int64_t first, std::int64_t step, std::int64_t length, std::int64_t count, double* to) {
     for (std::int64_t k = 0; k < length; ++k, to += 2 * lanes) {
-      const double *const re = from.re + (first + k * step) * from.stride, *const im = from.im + (first + k * step) * from.stride;
-      if (count == lanes && from.stride == 1) {
+      const double *const re = from.re + first + k * step, *const im = from.im + first + k * step;
+      if (count == lanes) {
         for (std::int64_t lane = 0; lane < lanes; ++lane) to[lane] = re[lane];
         for (std::int64_t lane = 0; lane < lanes; ++lane) to[lanes + lane] = im[lane];
         continue;
       }
       for (std::int64_t lane = 0; lane < lanes; ++lane) {
-        to[lane] = lane < count ? re[lane * from.stride] : 0;
-        to[lanes + lane] = lane < count ? im[lane * from.stride] : 0;
+        to[lane] = lane < count ? re[lane] : 0;
+        to[lanes + lane] = lane < count ? im[lane] : 0;
       }
     }
   }
@@ -396,18 +395,19 @@ template <class T> class Rows {
         load(rows[index(lane)], from, to,
              [width, lanes, at = a + lane](std::int64_t k, double re, double im) { at[k * width] = re, at[k * width + lanes] = im; });
       });
+      double *given = a, *result = b;
       if (halves_ && to_real_) {
-        loops.join_halves(a, b, half_roots_->of.data(), half);
-        std::copy_n(static_cast<const double*>(b), half * width, static_cast<double*>(a));
+        loops.join_halves(given, result, half_roots_->of.data(), half);
+        std::swap(given, result);
       }
-      (*transform)(a, b);
-      const double* result = b;
+      (*transform)(given, result);
       if (halves_ && !to_real_) {
-        loops.split_halves(b, a, half_roots_->of.data(), half);
-        result = a;
+        loops.split_halves(result, given, half_roots_->of.data(), half);
+        std::swap(given, result);
       }
       in_blocks(stored(), count, [&](std::int64_t lane, std::int64_t from, std::int64_t to) {
-        store(first + lane, from, to, [width, lanes, at = result + lane](std::int64_t k) { return Complex(at[k * width], at[k * width + lanes]); });
+        store(first + lane, from, to,
+              [width, lanes, at = static_cast<const double*>(result) + lane](std::int64_t k) { return Complex(at[k * width], at[k * width + lanes]); });
       });
     }
   }

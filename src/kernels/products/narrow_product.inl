@@ -41,17 +41,12 @@ template <class T, int bytes, int words> void multiply_all(const MatmulBlock& p)
   using R = Row<T, bytes, words>;
   alignas(64) T copied[kNarrowElements];
   const T *const b = static_cast<const T*>(p.b), *right = copied;
-  if (p.b_transposed) {
-    for (std::int64_t k = 0; k < p.depth; ++k)
-      for (std::int64_t j = 0; j < R::kColumns; ++j) copied[k * R::kColumns + j] = j < p.columns ? b[j * p.b_leading + k] : T{};
-  } else if (p.columns < R::kColumns) {
-    for (std::int64_t k = 0; k < p.depth; ++k)
-      for (std::int64_t j = 0; j < R::kColumns; ++j) copied[k * R::kColumns + j] = j < p.columns ? b[k * p.b_leading + j] : T{};
-  } else if (p.b_leading == R::kColumns) {
+  if (p.columns == R::kColumns && !p.b_transposed && p.b_leading == R::kColumns) {
     right = b;
   } else {
+    const std::int64_t row_step = p.b_transposed ? 1 : p.b_leading, column_step = p.b_transposed ? p.b_leading : 1;
     for (std::int64_t k = 0; k < p.depth; ++k)
-      for (std::int64_t j = 0; j < R::kColumns; ++j) copied[k * R::kColumns + j] = b[k * p.b_leading + j];
+      for (std::int64_t j = 0; j < R::kColumns; ++j) copied[k * R::kColumns + j] = j < p.columns ? b[k * row_step + j * column_step] : T{};
   }
 #if defined(__AVX512F__)
   constexpr int rows = words == 1 ? 8 : 4;  // as many sums as fill a quarter of the registers and more

@@ -73,9 +73,7 @@ void Across::vectors(const E& begin, const E& stop, int lanes) {
 
 Across::Thin Across::thin_accesses(const std::vector<const Stage*>& stages, int axis, int points) const {
   Thin thin{axis, points, {}, {}};
-  const auto dense = [&](const Access& access) {
-    return !is_bool(access.dtype) && coefficient(nest_, access.index, axis) == kOne && along(access) >= 0 && depends_on(nest_, access.index, axis);
-  };
+  const auto dense = [&](const Access& access) { return !is_bool(access.dtype) && coefficient(nest_, access.index, axis) == kOne && along(access) >= 0; };
   std::vector<int> loads(nest_.inputs.size()), stores(nest_.outputs.size());  // -1: an access must not be made for all points
   for (const Stage* stage : stages) {
     for (const int number : stage->body)
