@@ -3,7 +3,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <chrono>
 #include <cstdio>
@@ -391,28 +390,12 @@ Function planned(const ModelRequest& request, const Model& model, bool single, s
   }
 }
 
-/// Returns the sizes of a range that no plan of a file serves while the other names have their planned sizes. The text of serves() is "N 2 to 64 by 32, M = 1".
+/// Returns the sizes of a range that no plan of a file serves while the other names have their planned sizes. Of a long range it tries every n-th.
 std::vector<std::int64_t> unserved(const Function& file, const SizeRange& range) {
-  std::vector<std::array<std::int64_t, 3>> served;  // from, to, by
-  for (const std::string& plan : file.serves())
-    for (std::size_t from = 0; from < plan.size();) {
-      const std::size_t end = std::min(plan.find(", ", from), plan.size());
-      const std::string part = plan.substr(from, end - from);
-      from = end + 2;
-      if (!part.starts_with(range.name + " ")) continue;
-      std::istringstream words(part.substr(range.name.size()));
-      std::string first, word;
-      std::int64_t low = 0, high = 0, step = 1;
-      words >> first;
-      if (first == "=") words >> low, high = low;
-      else low = std::stoll(first), words >> word >> high >> word >> step;
-      served.push_back({low, high, std::max<std::int64_t>(step, 1)});
-    }
   std::vector<std::int64_t> missing;
-  const std::int64_t step = std::max<std::int64_t>(1, (range.high - range.low) >> 20);
+  const std::int64_t step = std::max<std::int64_t>(1, (range.high - range.low) >> 16);
   for (std::int64_t size = range.low; size <= range.high; size += step)
-    if (std::none_of(served.begin(), served.end(), [&](const auto& s) { return s[0] <= size && size <= s[1] && (size - s[0]) % s[2] == 0; }))
-      missing.push_back(size);
+    if (!file.has_plan_for({{range.name, size}})) missing.push_back(size);
   return missing;
 }
 

@@ -96,6 +96,8 @@ class Function {
   std::vector<FrozenFigures> figures() const;
   /// Returns the sizes for which each plan of a loaded function is valid: "batch 4 to 7, seq = 16". Each range holds if the other names have the planned sizes.
   std::vector<std::string> serves() const;
+  /// Returns whether a call with these sizes has a plan, or the formula can be planned for them. A name that is left out has the size of its spec.
+  bool has_plan_for(const std::map<std::string, std::int64_t>& sizes) const;
   /// Explains the ranges of serves(). For each plan of a loaded function, returns one line per name: the planned size, the sizes for which the scheduler would
   /// make the same plan, and why the plan is not valid for the next size.
   std::vector<std::string> limits() const;
@@ -111,6 +113,17 @@ class Function {
 /// Records the formula on placeholders, computes the parts that depend on no input, and plans and compiles the rest for the present device. The function keeps
 /// the formula, and records it again for new sizes. Tensors that the formula captures keep the values that they have now.
 Function freeze(Function::Formula formula, const std::vector<InputSpec>& specs, std::vector<std::string> outputs = {}, Location where = Location::current());
+
+/// No error: leaves a formula at a decide() whose answer is open. It is no std::exception, so that a formula that handles errors does not handle this. Code
+/// between freeze() and the formula, such as a binding to another language, lets it pass.
+struct Undecided {};
+
+/// Returns whether a tensor of one element is true, that is, not zero: `if (decide(sum(x) > 0)) ...`. Computes the element. In a formula that is being frozen it
+/// is not known yet: then the formula is planned for each answer, and a call computes the condition and continues with the plan for its answer. For this, the
+/// formula is recorded several times, each up to the first decision whose answer is open, which decide() leaves by Undecided. The
+/// formula must make the same decisions for all sizes, and return equally many tensors on all paths. save() plans the paths of up to 64 such stages. Throws
+/// ShapeError for another number of elements.
+bool decide(const Tensor& condition, Location where = Location::current());
 
 namespace detail {
 

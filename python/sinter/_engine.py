@@ -180,6 +180,7 @@ class _Recorded:
         self._formula, self._arguments = formula, form
         self._forms = {}  # forms of the results by the arrays' shapes, because parts that are not arrays may depend on the sizes
         self._one_array = True  # whether the result was a single array each time
+        self._decides = False  # whether a condition chooses between plans
         names = {}
         specs = []
         for number, leaf in enumerate(leaves):
@@ -195,15 +196,20 @@ class _Recorded:
         _recording.depth = getattr(_recording, "depth", 0) + 1
         try:
             form = _flatten(self._formula(*arguments, **keywords), results)
+        except _core.Undecided:
+            self._decides = True
+            raise
         except _core.ValueError as error:
             if "placeholder" not in str(error):
                 raise
-            raise _core.ValueError(f"freeze: {getattr(self._formula, '__name__', 'the function')} asks for values of its arguments while it is recorded. Choose between values by np.where(), "
-                                   f"and do what needs a value outside the frozen function ({error})") from None
+            raise _core.ValueError(f"freeze: {getattr(self._formula, '__name__', 'the function')} asks for values of its arguments while it is recorded. A condition may be one (if, while), "
+                                   f"and np.where() chooses between values; do what needs another value outside the frozen function ({error})") from None
         finally:
             _recording.depth -= 1
         if len(self._forms) > 4096:
             self._forms.clear()
+        if self._decides and any(form != other for other in self._forms.values()):
+            raise _core.ValueError(f"freeze: {getattr(self._formula, '__name__', 'the function')} returns other structures or numbers on another path; on all paths it must return equally many arrays in the same structure")
         self._forms[tuple([x.shape for x in inputs])] = form
         self._one_array = self._one_array and form == "array"
         return form, tuple(results) or (_NOTHING,)
@@ -212,7 +218,7 @@ class _Recorded:
         results = self.function(*leaves)
         if self._one_array:
             return results[0]
-        form = self._forms.get(tuple([x.shape for x in leaves])) or self._record([_core.placeholder(x.dtype, list(x.shape)) for x in leaves])[0]
+        form = self._forms.get(tuple([x.shape for x in leaves])) or (next(iter(self._forms.values())) if self._decides else None) or self._record([_core.placeholder(x.dtype, list(x.shape)) for x in leaves])[0]
         return _unflatten(form, iter(results))
 
 

@@ -8,6 +8,7 @@
 
 #include "core.hpp"
 #include "sinter/errors.hpp"
+#include "sinter/freeze.hpp"
 #include "sinter/ops.hpp"
 #include "sinter/types.hpp"
 #include "table/complex_numbers.hpp"
@@ -181,9 +182,13 @@ int truth(PyObject* self) noexcept {
   return guarded_int([&] {
     const Array array = *nb::inst_ptr<Array>(self);
     if (array.re.size() != 1) throw ValueError(fmt::format("an array of {} elements is neither true nor false; use x.any() or x.all()", array.re.size()));
-    const int result = PyObject_IsTrue(to_number(array).ptr());
-    if (result < 0) throw nb::python_error();
-    return result;
+    try {
+      const int result = PyObject_IsTrue(to_number(array).ptr());
+      if (result < 0) throw nb::python_error();
+      return result;
+    } catch (const ValueError&) {  // in a function that is being frozen
+      return static_cast<int>(decide(array.is_complex() ? logical_or(array.re, array.im) : array.re, location()));
+    }
   });
 }
 /// As in NumPy, float(), int() and complex() of several elements raise a TypeError.

@@ -77,6 +77,7 @@ template <class Work> int guarded_int(Work&& work) noexcept {
   }
 }
 [[noreturn]] void raise(PyObject* type, const char* message);
+extern PyObject* undecided;  // the Python form of Undecided
 
 /// Returns the weak reference that a view of this array stores: to this array's base if that still exists, else to this array.
 nb::object base_of(nb::handle array);

@@ -179,6 +179,7 @@ struct Formula {
     try {
       return tensors_in((*function)(*as_tuple(inputs)));
     } catch (nb::python_error& raised) {
+      if (raised.matches(undecided)) throw Undecided{};
       if (!raised.matches(PyExc_Exception)) throw;
       throw FormulaError(std::move(raised));
     }

@@ -8,6 +8,7 @@
 #include "sinter/control.hpp"
 #include "sinter/decompositions.hpp"
 #include "sinter/errors.hpp"
+#include "sinter/freeze.hpp"
 #include "sinter/ranks.hpp"
 #include "sinter/types.hpp"
 #include "table/fault.hpp"
@@ -17,6 +18,12 @@ namespace {
 
 PyObject *error, *shape_error, *dtype_error, *axis_error, *index_error, *value_error, *io_error, *compile_error, *device_error, *memory_error, *fusion_error,
     *interrupted, *internal_error, *model_error, *linear_algebra_error, *matrix_shape_error, *overflow_error, *sharding_error, *rank_error;
+
+}  // namespace
+
+PyObject* undecided;
+
+namespace {
 
 PyObject* add(nb::module_& module, const char* name, const char* text, std::initializer_list<PyObject*> bases) {
   nb::list list;
@@ -61,6 +68,8 @@ void set_error() noexcept {
     PyErr_SetString(fault.of_kind ? dtype_error : value_error, (fault.message + at_caller_line()).c_str());
   } catch (const FusionError& e) {
     PyErr_SetString(fusion_error, e.what());
+  } catch (const Undecided&) {
+    PyErr_SetString(undecided, "the answer to a condition is not known yet");
   } catch (const Interrupted& e) {
     if (PyErr_CheckSignals() == 0) PyErr_SetString(interrupted, e.what());
   } catch (const MatrixShapeError& e) {
@@ -116,6 +125,7 @@ void add_errors(nb::module_& module) {
   memory_error = add(module, "MemoryError", "There is no memory for an array.", {device_error, PyExc_MemoryError});
   fusion_error = add(module, "FusionError", "A formula that needs more than one kernel; the message says why.", {error, PyExc_RuntimeError});
   interrupted = add(module, "Interrupted", "An evaluation was stopped by interrupt().", {error, PyExc_RuntimeError});
+  undecided = add(module, "Undecided", "No error: leaves a function that is being frozen at a condition whose answer is not known yet.", {PyExc_BaseException});
   internal_error = add(module, "InternalError", "A mistake in sinter itself; please report it.", {error, PyExc_RuntimeError});
   model_error = add(module, "ModelError", "A model that cannot be read, or an operator that sinter lacks.", {error, PyExc_ValueError});
   linear_algebra_error = add(module, "LinAlgError", "A matrix that does not have the decomposition or the inverse.", {error, PyExc_ValueError});

@@ -4,17 +4,20 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "freeze/frozen_function.hpp"
+#include "freeze/decisions.hpp"
 #include "freeze/plan_file.hpp"
+#include "freeze/staged_function.hpp"
 #include "sinter/counted.hpp"
 #include "sinter/errors.hpp"
+#include "sinter/ops.hpp"
+#include "trace/build.hpp"
 #include "trace/site.hpp"
 
 namespace sinter {
 
 struct Function::State {
-  freezing::FrozenFunction function;
-  static freezing::FrozenFunction& of(const std::shared_ptr<State>& state, Location where) {
+  freezing::StagedFunction function;
+  static freezing::StagedFunction& of(const std::shared_ptr<State>& state, Location where) {
     if (!state) trace::fail<ValueError>({"Function", where}, "the function is empty (default-constructed); freeze() or load() one");
     return state->function;
   }
@@ -36,7 +39,7 @@ void refuse_inputs(std::size_t given, std::size_t taken, Location where) {
 
 Function freeze(Function::Formula formula, const std::vector<InputSpec>& specs, std::vector<std::string> outputs, Location where) {
   Function function;
-  function.state_ = std::shared_ptr<Function::State>(new Function::State{freezing::FrozenFunction(std::move(formula), specs, std::move(outputs), where)});
+  function.state_ = std::shared_ptr<Function::State>(new Function::State{freezing::StagedFunction(std::move(formula), specs, std::move(outputs), where)});
   return function;
 }
 
@@ -45,7 +48,7 @@ void Function::save(std::string_view path, std::string_view note, Location where
 }
 Function Function::load(std::string_view path, Location where) {
   Function function;
-  function.state_ = std::shared_ptr<State>(new State{freezing::FrozenFunction(freezing::load_plans(std::string(path), {"Function::load", where}))});
+  function.state_ = std::shared_ptr<State>(new State{freezing::StagedFunction(freezing::load_plans(std::string(path), {"Function::load", where}))});
   return function;
 }
 
@@ -57,7 +60,17 @@ const std::string& Function::note() const { return State::of(state_, {}).note();
 int Function::plans() const { return State::of(state_, {}).plans(); }
 std::vector<FrozenFigures> Function::figures() const { return State::of(state_, {}).figures(); }
 std::vector<std::string> Function::serves() const { return State::of(state_, {}).serves(); }
+bool Function::has_plan_for(const std::map<std::string, std::int64_t>& sizes) const { return State::of(state_, {}).has_plan_for(sizes); }
 std::vector<std::string> Function::limits() const { return State::of(state_, {}).limits(); }
 std::string Function::explain(const ExplainOptions& options) const { return State::of(state_, {}).explain(options); }
+
+bool decide(const Tensor& condition, Location where) {
+  const trace::Site site = trace::site_of("decide", where);
+  const trace::RecordedPtr& node = trace::node_of(site, condition);
+  if (condition.size() != 1) trace::fail<ShapeError>(site, fmt::format("a condition is one element; this has the shape {}", to_string(condition.shape())));
+  const Tensor is_true = astype(reshape(Arg(condition, where), {}), DType::bool_);
+  freezing::Decisions* const decisions = freezing::Decisions::current();
+  return node->symbolic && decisions ? decisions->answer(node, is_true.node(), site) : is_true.item<bool>(where);
+}
 
 }  // namespace sinter

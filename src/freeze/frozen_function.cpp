@@ -37,28 +37,25 @@ bool has_spread(const std::vector<trace::RecordedPtr>& results) {
 
 }  // namespace
 
-FrozenFunction::FrozenFunction(Function::Formula formula, std::vector<InputSpec> specs, std::vector<std::string> names, Location where)
-    : formula_(std::move(formula)), inputs_(std::move(specs)), outputs_(std::move(names)), at_(Engine::get().frozen_target()) {
-  if (!formula_) fail<ValueError>({"freeze", where}, "the formula is empty");
+FrozenFunction::FrozenFunction(Recorder formula, std::vector<InputSpec> specs, Location where)
+    : formula_(std::move(formula)), inputs_(std::move(specs)), at_(Engine::get().frozen_target()) {
   name_axes(where);
   const Recording recording = record(usual_, where);
+  for (std::size_t k = inputs_.size(); k < recording.placeholders.size(); ++k) further_.push_back(recording.placeholders[k]->dtype);
   shards_ = has_spread(recording.results);
   if (!shards_) {  // else the plan is made at the first call, for the parts of the inputs on this rank
     std::vector<std::vector<trace::RecordedPtr>> others = record_otherwise(where);
     if (others.empty()) others.push_back(recording.results);
     parts_.choose(recording.results, others);
   }
-  if (outputs_.size() > recording.results.size())
-    fail<ValueError>({"freeze", where},
-                     fmt::format("{} named, but the formula gives {}", counted(outputs_.size(), "output is", "outputs are"), recording.results.size()));
-  while (outputs_.size() < recording.results.size()) outputs_.push_back(fmt::format("y{}", outputs_.size()));
+  results_ = recording.results.size();
   if (!shards_) bound_for(usual_, where);
 }
 
 FrozenFunction::FrozenFunction(Loaded loaded)
     : inputs_(std::move(loaded.specs)),
-      outputs_(std::move(loaded.names)),
-      note_(std::move(loaded.note)),
+      results_(loaded.results),
+      further_(std::move(loaded.further)),
       at_(std::move(loaded.at)),
       plans_(std::move(loaded.plans)),
       plan_count_(static_cast<int>(plans_.size())) {
@@ -84,7 +81,7 @@ std::size_t FrozenFunction::axis_number(const std::string& axis) const {
 
 /// Reads the sizes of the named axes from the inputs, which must fit their specs.
 void FrozenFunction::sizes_of(const std::vector<Tensor>& given, Location where, AxisSizes& sizes) const {
-  if (given.size() != inputs_.size())
+  if (given.size() != inputs_.size() + further_.size())
     fail<ValueError>(site_at(where), fmt::format("{} given; the function takes {}", counted(given.size(), "input is", "inputs are"), inputs_.size()));
   sizes.assign(axes_.size(), -1);
   for (std::size_t k = 0; k < inputs_.size(); ++k) {
@@ -118,10 +115,10 @@ Recording FrozenFunction::record(const AxisSizes& sizes, Location where) const {
       shape.push_back(inputs_[k].shape[axis].name.empty() ? inputs_[k].shape[axis].size : sizes[numbers_[k][axis]]);
     placeholders.push_back(placeholder(shape, inputs_[k].dtype, where));
     set_name(placeholders.back(), inputs_[k].name);
-    recording.placeholders.push_back(placeholders.back().node());
   }
   const trace::ForAnySize all;
   for (const Tensor& result : formula_(placeholders)) recording.results.push_back(trace::node_of(site_at(where), result));
+  for (const Tensor& one : placeholders) recording.placeholders.push_back(one.node());
   if (recording.results.empty()) fail<ValueError>(site_at(where), "the formula returns no tensor");
   if (has_spread(recording.results)) return recording;
   fuse::Rewritten made = fuse::rewritten(recording.results, at_.target.limits, {.frozen = true, .evaluate = {}});
@@ -207,15 +204,16 @@ PlannerInput FrozenFunction::planner_input(const Recording& recording, Location 
     made.values.shapes.push_back(result->shape);
     leaves->results.push_back(result->dtype);
   }
+  for (std::size_t k = inputs_.size(); k < recording.placeholders.size(); ++k) made.values.shapes.push_back(recording.placeholders[k]->shape);
   made.leaves = std::move(leaves);
   return made;
 }
 
 std::shared_ptr<const Bound> FrozenFunction::bind_recorded(const AxisSizes& sizes, Location where) {
   const PlannerInput made = planner_input(record(sizes, where), where);
-  if (made.leaves->results.size() != outputs_.size())
+  if (made.leaves->results.size() != results_)
     fail<ValueError>(site_at(where),
-                     fmt::format("the formula gives {} now, but gave {} when it was frozen", counted(made.leaves->results.size(), "tensor"), outputs_.size()));
+                     fmt::format("the formula gives {} now, but gave {} when it was frozen", counted(made.leaves->results.size(), "tensor"), results_));
   const auto bind = [&](const std::shared_ptr<const Planned>& planned) {
     if (planned->loaded) return bind_checked({made.structure, sizes, planned, {}, made.leaves}, made.values, sizes, site_at(where));
     auto bound = bind_plan(planned, made.leaves, made.values, at_.target, Engine::get().kernels());
@@ -249,13 +247,19 @@ std::optional<Values> FrozenFunction::served(const FrozenPlan& plan, const AxisS
 
 /// Binds a plan from a file. The file is not trusted, so everything is checked.
 std::shared_ptr<const Bound> FrozenFunction::bind_checked(const FrozenPlan& plan, const Values& values, const AxisSizes& sizes, const Site& site) const {
-  ReachTerms terms{{}, plan.leaves->results, values.shapes};
+  const auto results = static_cast<std::ptrdiff_t>(results_);
+  ReachTerms terms{{}, plan.leaves->results, {values.shapes.begin(), values.shapes.begin() + results}};
   for (std::size_t leaf = 0; leaf < plan.leaves->inputs.size(); ++leaf) {
     if (plan.leaves->inputs[leaf] < 0) {
       terms.leaf_bytes.push_back(static_cast<std::int64_t>(plan.leaves->storages[leaf]->bytes));
       continue;
     }
     const auto input = static_cast<std::size_t>(plan.leaves->inputs[leaf]);
+    if (input >= inputs_.size()) {
+      const std::size_t number = input - inputs_.size();
+      terms.leaf_bytes.push_back(element_count(values.shapes[results_ + number]) * static_cast<std::int64_t>(itemsize(further_[number])));
+      continue;
+    }
     std::int64_t bytes = static_cast<std::int64_t>(itemsize(inputs_[input].dtype));
     for (std::size_t axis = 0; axis < inputs_[input].shape.size(); ++axis)
       bytes *= inputs_[input].shape[axis].name.empty() ? inputs_[input].shape[axis].size : sizes[numbers_[input][axis]];
@@ -433,6 +437,10 @@ std::vector<Tensor> FrozenFunction::call(const std::vector<Tensor>& given, Locat
     return sharded_.call(inputs_, given, site_at(where));
   }
   const std::shared_ptr<const Bound> bound = bound_for(sizes, where);
+  for (std::size_t k = inputs_.size(); k < given.size(); ++k) {
+    if (given[k].dtype() == further_[k - inputs_.size()] && given[k].shape() == bound->shapes[results_ + k - inputs_.size()]) continue;
+    fail<InternalError>(site_at(where), fmt::format("a value between two plans has the shape {}", to_string(given[k].shape())));
+  }
   std::vector<StoragePtr> contents = Engine::get().call(*bound, at_, nodes, site_at(where));
   std::vector<Tensor> results;
   results.reserve(contents.size());
@@ -441,7 +449,7 @@ std::vector<Tensor> FrozenFunction::call(const std::vector<Tensor>& given, Locat
   return results;
 }
 
-void FrozenFunction::prepare(const std::map<std::string, std::int64_t>& given, Location where) {
+AxisSizes FrozenFunction::all_sizes(const std::map<std::string, std::int64_t>& given, Location where) const {
   AxisSizes sizes = usual_;
   for (const auto& [axis, size] : given) {
     const std::size_t number = axis_number(axis);
@@ -451,6 +459,16 @@ void FrozenFunction::prepare(const std::map<std::string, std::int64_t>& given, L
     if (size < 0) fail<ValueError>(site_at(where), fmt::format("the size {} of '{}' is negative", size, axis));
     sizes[number] = size;
   }
+  return sizes;
+}
+
+bool FrozenFunction::has_plan_for(const std::map<std::string, std::int64_t>& given) const {
+  const AxisSizes sizes = all_sizes(given, {});
+  return formula_ || std::any_of(plans_.begin(), plans_.end(), [&](const FrozenPlan& plan) { return served(plan, sizes, false).has_value(); });
+}
+
+void FrozenFunction::prepare(const std::map<std::string, std::int64_t>& given, Location where) {
+  const AxisSizes sizes = all_sizes(given, where);
   const auto bound = bound_for(sizes, where);
   const std::lock_guard one(making_);
   const auto made_for = [&](const FrozenPlan& plan) { return plan.sizes == sizes; };
@@ -493,10 +511,15 @@ std::string FrozenFunction::explain(const ExplainOptions& options) const {
                           fmt::join(sizes, " "), sizes.empty() ? "" : ": ", counted(one.kernels, "kernel"), counted(one.library_calls, "library call"),
                           counted(one.arena_bytes, "byte"), one.least_bytes, one.apart_bytes);
     }
+  ExplainOptions how = options;
+  const std::optional<Explained> last = explained(how.sizes);
+  return last ? text + explanation({*last}, how) : text;
+}
+
+std::optional<Explained> FrozenFunction::explained(std::vector<std::pair<std::string, std::int64_t>>& names) const {
   std::shared_ptr<const Planned> planned;
   std::shared_ptr<const Leaves> leaves;
   std::vector<std::int64_t> symbols;
-  ExplainOptions how = options;
   {
     const std::lock_guard lock(mutex_);
     const AxisSizes* sizes = nullptr;
@@ -507,18 +530,19 @@ std::string FrozenFunction::explain(const ExplainOptions& options) const {
       planned = plans_.front().planned, leaves = plans_.front().leaves, symbols = planned->sizes, sizes = &plans_.front().sizes;
     }
     for (std::size_t k = 0; sizes && k < axes_.size(); ++k)
-      if ((*sizes)[k] > 1) how.sizes.emplace_back(axes_[k], (*sizes)[k]);
+      if ((*sizes)[k] > 1) names.emplace_back(axes_[k], (*sizes)[k]);
   }
-  if (!planned) return text;
+  if (!planned) return {};
   std::vector<trace::NodeSite> sites = leaves->sites;
   if (sites.empty()) {  // loaded from a file: only the inputs' names are known
     sites.resize(planned->recorded.size(), {"", {}, ""});
     for (std::size_t id = 0; id < planned->recorded.size(); ++id)
-      if (const int leaf = planned->recorded[id].leaf; leaf >= 0 && leaves->inputs[static_cast<std::size_t>(leaf)] >= 0)
-        sites[id].label = inputs_[static_cast<std::size_t>(leaves->inputs[static_cast<std::size_t>(leaf)])].name.c_str();
+      if (const int leaf = planned->recorded[id].leaf; leaf >= 0)
+        if (const int input = leaves->inputs[static_cast<std::size_t>(leaf)]; input >= 0 && input < std::ssize(inputs_))
+          sites[id].label = inputs_[static_cast<std::size_t>(input)].name.c_str();
   }
   History history(planned, false, at_.target.device->name(), std::move(symbols), std::make_shared<const std::vector<trace::NodeSite>>(std::move(sites)));
-  return text + explanation({Explained{std::move(history), planned}}, how);
+  return Explained{std::move(history), planned};
 }
 
 const Looked* FrozenFunction::look_at(const AxisSizes& sizes, LookedAt& looked, const Site& site) const {
@@ -670,7 +694,6 @@ std::optional<FrozenPlan> FrozenFunction::nearby(const FrozenPlan& plan, LookedA
 }
 
 std::vector<FrozenPlan> FrozenFunction::plans_to_save(const Site& site) {
-  if (!formula_) fail<ValueError>(site, "the function was loaded; copy its file instead");
   if (plan_count_ == 0) (void)bound_for(usual_, site.where);  // throws the reason if there can be no plan
   const std::lock_guard one(making_);
   std::vector<FrozenPlan> saved;

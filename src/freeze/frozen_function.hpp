@@ -21,6 +21,10 @@ namespace sinter::freezing {
 /// The sizes of the named axes, in order of their first appearance.
 using AxisSizes = std::vector<std::int64_t>;
 
+/// Records a formula on placeholders of its inputs. It may append placeholders of further inputs, whose shapes follow from those of the others; they are always
+/// the same in number and in type. A call gives further inputs after the others.
+using Recorder = std::function<std::vector<Tensor>(std::vector<Tensor>& inputs)>;
+
 /// The formula, recorded on placeholders of some sizes.
 struct Recording {
   std::vector<trace::RecordedPtr> placeholders, results;
@@ -59,29 +63,34 @@ struct FrozenPlan {
 
 class FrozenFunction {
  public:
-  /// Implements freeze().
-  FrozenFunction(Function::Formula formula, std::vector<InputSpec> specs, std::vector<std::string> names, Location where);
-  /// The contents of a plan file.
+  FrozenFunction(Recorder formula, std::vector<InputSpec> specs, Location where);
+  /// The parts of a function from a plan file.
   struct Loaded {
     std::vector<InputSpec> specs;
-    std::vector<std::string> names;
-    std::string note;
+    std::size_t results = 0;
+    std::vector<DType> further;
     std::vector<FrozenPlan> plans;
     Frozen at;
   };
   explicit FrozenFunction(Loaded loaded);
 
+  /// Computes the formula of the inputs and the further inputs.
   std::vector<Tensor> call(const std::vector<Tensor>& inputs, Location where);
   void prepare(const std::map<std::string, std::int64_t>& sizes, Location where);
   int plans() const { return plan_count_; }
   std::vector<FrozenFigures> figures() const;
   const std::vector<std::string>& serves() const;
+  /// Returns whether a call with these sizes has a plan in the file, or can get one from the formula.
+  bool has_plan_for(const std::map<std::string, std::int64_t>& sizes) const;
   std::vector<std::string> limits() const;
   std::string explain(const ExplainOptions& options) const;
+  /// Returns the plan that was called last, for explain(), and appends the sizes of the named axes to `sizes`.
+  std::optional<Explained> explained(std::vector<std::pair<std::string, std::int64_t>>& sizes) const;
 
   const std::vector<InputSpec>& inputs() const { return inputs_; }
-  const std::vector<std::string>& outputs() const { return outputs_; }
-  const std::string& note() const { return note_; }
+  std::size_t results() const { return results_; }
+  /// Returns the types of the further inputs.
+  const std::vector<DType>& further() const { return further_; }
   const Frozen& at() const { return at_; }
   /// Returns the plans with rules for their sizes, as a file stores them. Records the formula at other sizes to find the rules.
   std::vector<FrozenPlan> plans_to_save(const trace::Site& site);
@@ -94,6 +103,7 @@ class FrozenFunction {
   };
 
   void name_axes(Location where);
+  AxisSizes all_sizes(const std::map<std::string, std::int64_t>& given, Location where) const;
   std::size_t axis_number(const std::string& axis) const;
   void sizes_of(const std::vector<Tensor>& given, Location where, AxisSizes& sizes) const;
   Recording record(const AxisSizes& sizes, Location where) const;
@@ -112,10 +122,10 @@ class FrozenFunction {
   std::shared_ptr<const Bound> bind_checked(const FrozenPlan& plan, const Values& values, const AxisSizes& sizes, const trace::Site& site) const;
   std::shared_ptr<const Bound> bind_loaded(const AxisSizes& sizes, Location where) const;
 
-  Function::Formula formula_;  // empty if the function was loaded
+  Recorder formula_;  // empty if the function was loaded
   std::vector<InputSpec> inputs_;
-  std::vector<std::string> outputs_;
-  std::string note_;
+  std::size_t results_ = 0;
+  std::vector<DType> further_;
   std::vector<std::string> axes_;                  // the names of the axes
   std::vector<std::vector<std::size_t>> numbers_;  // input -> axis -> number of its name; unspecified for an axis without a name
   AxisSizes usual_;                                // the sizes of the specs

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <functional>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -67,11 +68,22 @@ struct FilePlan {
   std::vector<std::vector<StepKernel>> call_kernels;  // the call's kernels, for each step
 };
 
+struct FileStage {
+  std::uint32_t before = 0;  // the number of the stage before, which precedes it; the first stage has none
+  bool answer = false;       // the answer that leads here
+  bool decides = false;
+  Place decision;
+  std::vector<std::string> missing;  // two, see Stage
+  std::uint64_t results = 0;
+  std::vector<DType> further;
+  std::vector<FilePlan> plans;
+};
+
 struct Description {
   std::string generator, target, note;
   std::vector<Input> inputs;
   std::vector<std::string> outputs;
-  std::vector<FilePlan> plans;
+  std::vector<FileStage> stages;
   std::vector<std::string> kernels;  // entries of the disk cache
 };
 
@@ -136,7 +148,7 @@ const char* interned(std::string text) {
 }
 
 /// Checks the numbers that a call uses without further checks: each must refer to an existing object.
-void check(const FilePlan& plan, const Description& all, std::size_t axes, std::uint64_t contents_bytes) {
+void check(const FilePlan& plan, const FileStage& stage, const Description& all, std::size_t axes, std::uint64_t contents_bytes) {
   const SizeRules& rules = plan.rules;
   const std::size_t symbols = rules.symbols.size();
   std::size_t free = 0;
@@ -155,12 +167,13 @@ void check(const FilePlan& plan, const Description& all, std::size_t axes, std::
   for (const auto& [a, b] : rules.alike) require(a >= 0 && a < b && static_cast<std::size_t>(b) < symbols, "the rules of the sizes");
   for (const SizeRules::Unread& unread : rules.unread) require(rule(unread.left), "the rules of the sizes");
   for (const auto& literal : rules.literals) require(literal.value.empty() || rule(literal.value), "the rules of the sizes");
-  require(rules.shapes.size() == all.outputs.size() && plan.results.size() == all.outputs.size(), "the results");
+  require(rules.shapes.size() == stage.results + stage.further.size() && plan.results.size() == stage.results, "the results");
+  require(!stage.decides || (plan.results.front() == DType::bool_ && rules.shapes.front().empty()), "a decision");
   for (const Leaf& leaf : plan.leaves)
-    require(leaf.input >= 0 ? static_cast<std::size_t>(leaf.input) < all.inputs.size()
+    require(leaf.input >= 0 ? static_cast<std::size_t>(leaf.input) < all.inputs.size() + stage.further.size()
                             : leaf.at <= contents_bytes && leaf.bytes <= contents_bytes - leaf.at && leaf.at % kArenaAlign == 0,
             "the contents");
-  engine::check(plan.planned, {plan.leaves.size(), rules.literals.size(), plan.gathers.size(), plan.calls.size(), symbols, all.outputs.size()});
+  engine::check(plan.planned, {plan.leaves.size(), rules.literals.size(), plan.gathers.size(), plan.calls.size(), symbols, static_cast<std::size_t>(stage.results)});
   require(plan.kernels.size() == plan.planned.steps.size() && plan.call_kernels.size() == plan.planned.steps.size(), "a kernel");
   const auto is_there = [&](const StepKernel& kernel) { return kernel.entry < static_cast<int>(all.kernels.size()); };
   require(std::all_of(plan.kernels.begin(), plan.kernels.end(), is_there), "a kernel");
@@ -270,7 +283,27 @@ std::shared_ptr<const Planned> planned_of(FilePlan& from, KernelsOfFile& kernels
   return planned;
 }
 
-FrozenFunction::Loaded read(std::string_view file, const std::shared_ptr<unsigned char>& mapped) {
+/// Checks that the stages form a tree, and that each gets what those before it keep.
+void check_stages(const Description& all) {
+  require(!all.stages.empty(), "the stages");
+  std::vector<std::size_t> further;
+  std::set<std::pair<std::uint32_t, bool>> ways;
+  for (std::size_t k = 0; k < all.stages.size(); ++k) {
+    const FileStage& stage = all.stages[k];
+    require(!stage.plans.empty() && stage.missing.size() == 2 && (stage.decides ? stage.results > 0 : stage.results == all.outputs.size()), "the stages");
+    if (k == 0) {
+      require(stage.further.empty(), "the stages");
+      continue;
+    }
+    require(stage.before < k && all.stages[stage.before].decides && ways.emplace(stage.before, stage.answer).second, "the stages");
+    std::vector<DType> expected = all.stages[stage.before].further;
+    const std::vector<DType>& kept = all.stages[stage.before].plans.front().results;
+    expected.insert(expected.end(), kept.begin() + std::min<std::ptrdiff_t>(1, std::ssize(kept)), kept.end());
+    require(stage.further == expected, "the stages");
+  }
+}
+
+StagedFunction::Loaded read(std::string_view file, const std::shared_ptr<unsigned char>& mapped) {
   require(file.size() >= sizeof(Header) + kChecksumBytes, "the file ends too early");
   Header header;
   std::memcpy(&header, file.data(), sizeof header);
@@ -287,17 +320,17 @@ FrozenFunction::Loaded read(std::string_view file, const std::shared_ptr<unsigne
   ArchiveReader reader(file.substr(sizeof header, header.description_bytes));
   reader(all.generator);
   reader(all.target);
-  FrozenFunction::Loaded loaded;
-  loaded.at = Engine::get().frozen_target();
-  if (all.target != loaded.at.target.limits.target)
-    throw DeviceError(fmt::format("it was made for {}, the device is {}", all.target, loaded.at.target.limits.target));
-  require(all.generator == made_by(loaded.at.target), "another version of sinter made it");
-  reader(all.note, all.inputs, all.outputs, all.plans, all.kernels);
-  require(reader.at_end() && !all.plans.empty(), "the description");
+  const Frozen at = Engine::get().frozen_target();
+  if (all.target != at.target.limits.target) throw DeviceError(fmt::format("it was made for {}, the device is {}", all.target, at.target.limits.target));
+  require(all.generator == made_by(at.target), "another version of sinter made it");
+  reader(all.note, all.inputs, all.outputs, all.stages, all.kernels);
+  require(reader.at_end(), "the description");
+  check_stages(all);
 
   std::set<std::string> axes;
+  std::vector<InputSpec> specs;
   for (const Input& input : all.inputs) {
-    InputSpec& spec = loaded.specs.emplace_back();
+    InputSpec& spec = specs.emplace_back();
     spec.dtype = input.dtype;
     spec.name = input.name;
     for (const auto& [size, axis] : input.shape) {
@@ -306,24 +339,35 @@ FrozenFunction::Loaded read(std::string_view file, const std::shared_ptr<unsigne
       if (!axis.empty()) axes.insert(axis);
     }
   }
-  loaded.names = all.outputs;
-  loaded.note = all.note;
-  KernelsOfFile kernels(all.kernels, loaded.at.target);
+  KernelsOfFile kernels(all.kernels, at.target);
   const std::shared_ptr<unsigned char> contents(mapped, mapped.get() + header.contents_at);
-  for (FilePlan& plan : all.plans) {
-    check(plan, all, axes.size(), header.contents_bytes);
-    FrozenPlan& to = loaded.plans.emplace_back();
-    to.sizes = plan.sizes;
-    to.leaves = leaves_of(plan, contents);
-    to.rules = std::move(plan.rules);
-    to.planned = planned_of(plan, kernels, loaded.at.target);
+  StagedFunction::Loaded loaded{nullptr, all.outputs, all.note};
+  std::vector<Stage*> made;
+  for (FileStage& from : all.stages) {
+    FrozenFunction::Loaded function{specs, static_cast<std::size_t>(from.results), from.further, {}, at};
+    for (FilePlan& plan : from.plans) {
+      check(plan, from, all, axes.size(), header.contents_bytes);
+      FrozenPlan& to = function.plans.emplace_back();
+      to.sizes = plan.sizes;
+      to.leaves = leaves_of(plan, contents);
+      to.rules = std::move(plan.rules);
+      to.planned = planned_of(plan, kernels, at.target);
+    }
+    std::unique_ptr<Stage>& place = made.empty() ? loaded.first : made[from.before]->next[from.answer];
+    place = made.empty() ? std::make_unique<Stage>() : stage_after(*made[from.before], from.answer);
+    place->path.decides = from.decides;
+    place->path.decision = {interned(from.decision.called), {interned(from.decision.file), from.decision.line}};
+    place->missing = {from.missing[0], from.missing[1]};
+    place->function = std::make_unique<FrozenFunction>(std::move(function));
+    made.push_back(place.get());
   }
   return loaded;
 }
 
 }  // namespace
 
-void save_plans(const std::string& path, FrozenFunction& function, std::string_view note, const trace::Site& site) {
+void save_plans(const std::string& path, StagedFunction& function, std::string_view note, const trace::Site& site) {
+  const Stage& first = function.complete(site.where);
   Description all;
   all.note = note;
   const Target& target = function.at().target;
@@ -339,7 +383,17 @@ void save_plans(const std::string& path, FrozenFunction& function, std::string_v
   Contents contents;
   std::map<std::string, int> kernels;
   const ForkGate::Inside inside(Engine::fork_gate());
-  for (const FrozenPlan& plan : function.plans_to_save(site)) all.plans.push_back(described(plan, target.kind(), contents, kernels));
+  const std::function<void(const Stage&, std::uint32_t, bool)> add = [&](const Stage& stage, std::uint32_t before, bool answer) {
+    const auto number = static_cast<std::uint32_t>(all.stages.size());
+    const trace::Site& decision = stage.path.decision;
+    FileStage to{before,        answer, stage.decides(), {decision.op, decision.where.file, decision.where.line, 0},
+                 {stage.missing[0], stage.missing[1]}, stage.function->results(), stage.function->further(), {}};
+    for (const FrozenPlan& plan : stage.function->plans_to_save(site)) to.plans.push_back(described(plan, target.kind(), contents, kernels));
+    all.stages.push_back(std::move(to));
+    for (const bool next : {true, false})
+      if (stage.next[next]) add(*stage.next[next], number, next);
+  };
+  add(first, 0, false);
   all.kernels.resize(kernels.size());
   for (const auto& [entry, number] : kernels) all.kernels[static_cast<std::size_t>(number)] = entry;
   ArchiveWriter description;
@@ -368,7 +422,7 @@ void save_plans(const std::string& path, FrozenFunction& function, std::string_v
   writer.finish();
 }
 
-FrozenFunction::Loaded load_plans(const std::string& path, const trace::Site& site) {
+StagedFunction::Loaded load_plans(const std::string& path, const trace::Site& site) {
   const ForkGate::Inside inside(Engine::fork_gate());
   io::Reader reader(site, path);
   if (reader.left() == 0) reader.refuse("the plan is empty");

@@ -9,17 +9,17 @@
 #include <string>
 #include <string_view>
 
-#include "freeze/frozen_function.hpp"
+#include "freeze/staged_function.hpp"
 
 namespace sinter::freezing {
 
 /// Raise this number when the description changes in a way that archive.hpp or the generator's id does not show.
-inline constexpr std::uint32_t kPlanSchema = 5;
+inline constexpr std::uint32_t kPlanSchema = 6;
 
 /// Throws IoError.
-void save_plans(const std::string& path, FrozenFunction& function, std::string_view note, const trace::Site& site);
+void save_plans(const std::string& path, StagedFunction& function, std::string_view note, const trace::Site& site);
 /// Throws IoError for a file that is damaged or of another version of sinter. Throws DeviceError for plans of another device, or of another machine if there
 /// is no compiler to make them for this one.
-FrozenFunction::Loaded load_plans(const std::string& path, const trace::Site& site);
+StagedFunction::Loaded load_plans(const std::string& path, const trace::Site& site);
 
 }  // namespace sinter::freezing

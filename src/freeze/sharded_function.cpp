@@ -98,7 +98,7 @@ std::shared_ptr<ShardedFunction::Plan> ShardedFunction::make(const std::vector<I
       return local;
     };
     // The function's sizes are fixed, so the formula is recorded only here.
-    here.function = std::make_shared<FrozenFunction>(of_place, of_parts, std::vector<std::string>{}, site.where);
+    here.function = std::make_shared<FrozenFunction>(of_place, of_parts, site.where);
   }
   if (!plan->places.front().partition->exchanges().empty()) {
     const auto exchanging = plan->mesh->world->exchanging(global->description());

@@ -11,10 +11,11 @@
 namespace sinter::freezing {
 
 class FrozenFunction;
+using Recorder = std::function<std::vector<Tensor>(std::vector<Tensor>& inputs)>;
 
 class ShardedFunction {
  public:
-  explicit ShardedFunction(const Function::Formula& formula) : formula_(formula) {}
+  explicit ShardedFunction(const Recorder& formula) : formula_(formula) {}
   std::vector<Tensor> call(const std::vector<InputSpec>& specs, const std::vector<Tensor>& inputs, const trace::Site& site);
   /// Returns the function of the first place that was called last; null before a call.
   std::shared_ptr<const FrozenFunction> last() const;
@@ -23,7 +24,7 @@ class ShardedFunction {
   struct Plan;
   std::shared_ptr<Plan> make(const std::vector<InputSpec>& specs, const std::vector<Tensor>& inputs, const trace::Site& site) const;
 
-  const Function::Formula& formula_;
+  const Recorder& formula_;
   mutable std::mutex mutex_;
   std::vector<std::shared_ptr<Plan>> plans_;  // the most recently called one first
 };

@@ -1,10 +1,13 @@
-// Operators that run inner graphs: If, Loop, Scan. They are unrolled while the model is recorded; conditions and trip counts are evaluated then.
+// Operators that run inner graphs: If, Loop, Scan. They are unrolled while the model is recorded; conditions and trip counts are evaluated then, or are decisions
+// of a frozen model.
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "onnx/execute.hpp"
 #include "sinter/counted.hpp"
+#include "sinter/freeze.hpp"
 #include "sinter/sinter.hpp"
 
 namespace sinter::onnx {
@@ -63,32 +66,35 @@ std::vector<NodeValue> Program::record_if(const Line& line, const Node& node, co
     const std::size_t first = 1 + (then ? 0 : line.branches[0].input_slots_.size());
     return record_within(taken, node, std::span(operands).subspan(first, taken.input_slots_.size()), recording);
   };
-  bool then;
+  return branch(holds(node, 0, operands[0], recording.read));
+}
+
+namespace {
+
+/// Returns whether a condition is true. In a model that is being frozen, an input may determine it; then a call of the frozen model decides.
+bool decided(const Tensor& condition, const NotThere& error) {
   try {
-    then = number(node, 0, operands[0], recording) != 0;
-  } catch (const NotThere& error) {
-    return chosen_later(node, operands[0].tensor, branch(true), branch(false), error);
+    return decide(condition);
+  } catch (const ValueError&) {  // the model is recorded on placeholders, but not frozen
+    throw error;
   }
-  return branch(then);
 }
 
-/// Records both branches, between which the condition chooses when the plan runs.
-std::vector<NodeValue> Program::chosen_later(const Node& node, const Tensor& condition, std::vector<NodeValue> yes, const std::vector<NodeValue>& no,
-                                             const NotThere& why) const {
-  for (std::size_t k = 0; k < yes.size() && k < no.size(); ++k) {
-    Tensor& y = yes[k].tensor;
-    const Tensor& n = no[k].tensor;
-    if (y.empty_handle() || n.empty_handle() || y.shape() != n.shape() || y.dtype() != n.dtype())
-      refuse(graph_, node, fmt::format("its branches give results of other shapes or types; {}", why.what()));
-    y = where(astype(reshape(condition, {}), DType::bool_), y, n);
-  }
-  return yes;
-}
+}  // namespace
 
-/// Returns a condition, or the number of iterations of a body.
-std::int64_t Program::number(const Node& node, std::size_t input, const NodeValue& operand, const Recording& recording) const {
+/// Returns the tensor of an operand that is one value: a condition, or a number of iterations.
+const Tensor& Program::one_value(const Node& node, std::size_t input, const NodeValue& operand) const {
   if (operand.tensor.empty_handle() || operand.tensor.size() != 1) refuse(graph_, node, fmt::format("input {} has to be one value", input));
-  return recording.read(node, input, operand.tensor)[0];
+  return operand.tensor;
+}
+
+bool Program::holds(const Node& node, std::size_t input, const NodeValue& condition, const ReadIntegers& read) const {
+  const Tensor& tensor = one_value(node, input, condition);
+  try {
+    return read(node, input, tensor)[0] != 0;
+  } catch (const NotThere& error) {
+    return decided(tensor, error);
+  }
 }
 
 /// Returns the value, as the body declares it, of an output to which no iteration has added.
@@ -112,22 +118,32 @@ std::vector<NodeValue> Program::record_loop(const Line& line, const Node& node, 
                        sinter::counted(body.graph().inputs.size(), "input"), sinter::counted(results, "output")));
   const auto given_at = [&](std::size_t input) { return !operands[input].tensor.empty_handle(); };
   const bool counted = given_at(0);
-  const std::int64_t rounds = counted ? number(node, 0, operands[0], recording) : 0;
-  bool go_on = !given_at(1) || number(node, 1, operands[1], recording) != 0;
+  std::optional<NotThere> unknown;  // the number of iterations is not known yet
+  std::int64_t rounds = 0;
+  if (counted) try {
+      rounds = recording.read(node, 0, one_value(node, 0, operands[0]))[0];
+    } catch (const NotThere& error) {
+      unknown = error;
+    }
+  const auto is_within = [&](std::int64_t round) {
+    if (unknown) return decided(greater(operands[0].tensor, round), *unknown);
+    return !counted || round < rounds;
+  };
+  bool go_on = !given_at(1) || holds(node, 1, operands[1], recording.read);
   std::vector<NodeValue> state(operands.begin() + 2, operands.begin() + static_cast<std::ptrdiff_t>(given));
   std::vector<std::vector<Tensor>> added(results - 1 - carried);
-  for (std::int64_t round = 0; go_on && (!counted || round < rounds); ++round) {
+  for (std::int64_t round = 0; go_on && is_within(round); ++round) {
     std::vector<NodeValue> own{{full({}, round, DType::int64)}, {full({}, true, DType::bool_)}};
     own.insert(own.end(), state.begin(), state.end());
     const std::vector<NodeValue> now = record_within(body, node, with_outer(std::move(own), std::span(operands).subspan(given)), recording);
     std::copy_n(now.begin() + 1, carried, state.begin());
     for (std::size_t k = 0; k < added.size(); ++k) added[k].push_back(now[1 + carried + k].tensor);
-    if (counted && round + 1 == rounds) break;
+    if (counted && !unknown && round + 1 == rounds) break;
     if (body.output_slots_[0] != body.input_slots_[1]) {
       if (round == 0) evaluate(operands);
       evaluate(now);
     }
-    go_on = number(node, 1, now[0], {read_integers}) != 0;
+    go_on = holds(node, 1, now[0], read_integers);
   }
   for (std::size_t k = 0; k < added.size(); ++k) {
     const auto& list = added[k];

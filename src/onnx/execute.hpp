@@ -61,10 +61,9 @@ class Program {
   Tensor none_added(const Node& node, const ModelValue& each) const;
   std::vector<NodeValue> record_control(const Line& line, const Node& node, const std::vector<NodeValue>& operands, Recording& recording) const;
   std::vector<NodeValue> record_within(const Program& inner, const Node& node, std::span<const NodeValue> operands, Recording& recording) const;
-  std::int64_t number(const Node& node, std::size_t input, const NodeValue& operand, const Recording& recording) const;
+  const Tensor& one_value(const Node& node, std::size_t input, const NodeValue& operand) const;
+  bool holds(const Node& node, std::size_t input, const NodeValue& condition, const ReadIntegers& read) const;
   std::vector<NodeValue> record_if(const Line& line, const Node& node, const std::vector<NodeValue>& operands, Recording& recording) const;
-  std::vector<NodeValue> chosen_later(const Node& node, const Tensor& condition, std::vector<NodeValue> yes, const std::vector<NodeValue>& no,
-                                      const NotThere& why) const;
   std::vector<NodeValue> record_loop(const Line& line, const Node& node, const std::vector<NodeValue>& operands, Recording& recording) const;
   std::vector<NodeValue> record_scan(const Line& line, const Node& node, const std::vector<NodeValue>& operands, Recording& recording) const;
 };

@@ -1,4 +1,5 @@
 sinter_suite(freeze llvm interpreter unfused cuda_long opencl loops)
+sinter_suite(decisions llvm interpreter unfused cuda_long)
 sinter_run_cublaslt(freeze_cublaslt test_freeze)
 set_tests_properties(freeze_cublaslt PROPERTIES LABELS long)
 sinter_program(test_plan_file)

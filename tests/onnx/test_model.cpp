@@ -842,7 +842,7 @@ TEST_CASE("If runs the selected branch, and a branch reads outer values") {
   CHECK(model({x, Tensor{false}})[0].to_vector<float>() == std::vector<float>{-2, -10});
 }
 
-TEST_CASE("an If that an input decides: a plan chooses between both branches, or the input is fixed") {
+TEST_CASE("an If that an input decides: a call chooses between the plans of both branches, or the input is fixed") {
   const auto model_of = [](bool longer) {
     OnnxBuilder then, otherwise, m;
     then.output("t").node("Add", {"x", "one"}, {"t"});
@@ -870,7 +870,11 @@ TEST_CASE("an If that an input decides: a plan chooses between both branches, or
   CHECK_THROWS_WITH_AS(Model::load(path, {.fixed = {{"x", Tensor(1)}}}), doctest::Contains("x: float32[N]"), ShapeError);
   const Model other = Model::load(model_of(true).save(file.path));
   CHECK(other({x, no})[0].size() == 4);
-  CHECK_THROWS_WITH_AS(freeze(other), doctest::Contains("it comes from the input rate"), ModelError);
+  freeze(other, {{"N", {3}}}).save(plan.path);
+  const Function chooses = Function::load(plan.path);
+  CHECK(chooses({x, yes})[0].to_vector<float>() == std::vector<float>{-2, -6, 2});
+  CHECK(chooses({x, no})[0].to_vector<float>() == std::vector<float>{-1, -5, 3, -2});
+  CHECK(chooses.serves()[0].find("if_rate.onnx, If is true: N") != std::string::npos);
   CHECK_THROWS_WITH_AS(other.run({}), doctest::Contains("x: float32[N], rate: int64[1]"), ValueError);
 }
 

@@ -1,0 +1,217 @@
+// Formulas with decisions: if (decide(condition)). A frozen one agrees with the formula on every path, live and from a file, at other sizes, in threads.
+#include <doctest/doctest.h>
+
+#include <random>
+#include <thread>
+
+#include "program.hpp"
+#include "says.hpp"
+#include "seed.hpp"
+#include "sinter/freeze.hpp"
+#include "sinter/linalg.hpp"
+#include "temporary_folder.hpp"
+
+using namespace sinter;
+using testing::random_tensor;
+
+namespace {
+
+void check_near(const Tensor& got, const Tensor& want, double tolerance = 2e-5) {
+  REQUIRE(got.shape() == want.shape());
+  REQUIRE(got.dtype() == want.dtype());
+  CHECK(all(abs(got.astype(DType::float64) - want.astype(DType::float64)) <= tolerance * (1 + abs(want.astype(DType::float64)))).item<bool>());
+}
+
+void check_same(const Function& frozen, const Function::Formula& formula, const std::vector<Tensor>& inputs) {
+  const auto got = frozen(inputs), want = formula(inputs);
+  REQUIRE(got.size() == want.size());
+  for (std::size_t k = 0; k < got.size(); ++k) check_near(got[k], want[k]);
+}
+
+/// Draws a formula of two matrices (n, 6) and (6, 6) with conditions of each kind: on inputs, on elementwise work, on products, reductions and scans; nested,
+/// one after another, and within a loop of at most three rounds.
+class Drawn {
+ public:
+  explicit Drawn(std::uint64_t seed) : seed_(seed) {}
+  std::vector<Tensor> operator()(const std::vector<Tensor>& inputs) const {
+    std::mt19937_64 random(seed_);
+    std::vector<Tensor> values{inputs[0], matmul(inputs[0], inputs[1])};
+    const auto draw = [&](std::size_t below) { return static_cast<std::size_t>(random() % below); };
+    const auto any = [&] { return values[draw(values.size())]; };
+    const auto work = [&] {
+      const Tensor a = any(), b = any();
+      switch (draw(8)) {
+        case 0: return a + b;
+        case 1: return tanh(a) * 0.5f;
+        case 2: return matmul(a, inputs[1]);
+        case 3: return softmax(a, -1);
+        case 4: return cumsum(a, 1) * 0.25f;
+        case 5: return a - mean(b, {0}, true);
+        case 6: return where(b > 0, a, -a);
+        default: return flip(a, {1}) * b;
+      }
+    };
+    const auto condition = [&] {
+      const Tensor a = any();
+      switch (draw(4)) {
+        case 0: return sum(a) > 0;
+        case 1: return a(0, 0) > 0.1f;
+        case 2: return astype(argmax(a.sum({0})), DType::int64) % 2 == 1;
+        default: return any_of(a);
+      }
+    };
+    for (int k = 0; k < 3; ++k) {
+      values.push_back(work());
+      const Tensor chosen = condition();
+      const Tensor yes = work(), no = work();  // drawn on both paths, so that the paths have the same formulas later
+      switch (draw(3)) {
+        case 0: values.push_back(decide(chosen) ? yes : no); break;
+        case 1:
+          if (decide(chosen)) values.push_back(decide(sum(yes) > 0.3f) ? yes * 2 : no + yes);
+          else values.push_back(no);
+          break;
+        default: {
+          Tensor v = yes;
+          for (int round = 0; round < 3 && decide(sum(v) > -1); ++round) v = matmul(v, inputs[1]) - 0.125f;
+          values.push_back(v);
+        }
+      }
+    }
+    return {values.back(), work(), sum(values[values.size() - 2], {0})};
+  }
+
+ private:
+  static Tensor any_of(const Tensor& a) { return any(a > 1.5f); }
+  std::uint64_t seed_;
+};
+
+}  // namespace
+
+TEST_CASE("drawn formulas with decisions agree with their frozen functions on the paths of random inputs, at other sizes and from a file") {
+  const testing::TemporaryFile file("drawn.plan");
+  for (int round = 0; round < 8; ++round) {
+    const std::uint32_t seed = testing::fresh_seed();
+    CAPTURE(seed);
+    const Drawn formula(seed);
+    const Function frozen = freeze(Function::Formula(formula), {{DType::float32, {AxisSize("n", 5), 6}, "x"}, {DType::float32, {6, 6}, "w"}});
+    const auto inputs = [](std::int64_t n) { return std::vector<Tensor>{random_tensor({n, 6}), random_tensor({6, 6}) * 0.4f}; };
+    for (int k = 0; k < 6; ++k) check_same(frozen, formula, inputs(k < 4 ? 5 : 9));
+    frozen.save(file.path);
+    const Function loaded = Function::load(file.path);
+    CHECK(loaded.outputs() == frozen.outputs());
+    for (int k = 0; k < 6; ++k) check_same(loaded, formula, inputs(5));
+  }
+}
+
+namespace {
+
+/// A product, a decision on its sum, and two branches that read it.
+std::vector<Tensor> branching(const std::vector<Tensor>& inputs) {
+  const Tensor y = relu(matmul(inputs[0], inputs[1]));
+  if (decide(sum(y) > 3)) return {y * 2};
+  return {y - 1};
+}
+const std::vector<InputSpec> kMatrices{{DType::float32, {AxisSize("n", 5), 6}, "x"}, {DType::float32, {6, 7}, "w"}};
+
+}  // namespace
+
+TEST_CASE("a product before a decision is computed once, and a warm call plans and compiles nothing") {
+  const testing::TemporaryFile file("branching.plan");
+  const Function frozen = freeze(Function::Formula(branching), kMatrices);
+  frozen.save(file.path);
+  const Function loaded = Function::load(file.path);
+  for (const Function& f : {frozen, loaded})
+    for (const float scale : {1.f, -1.f}) {
+      const std::vector<Tensor> inputs{full({5, 6}, 0.5f), full({6, 7}, scale)};
+      eval(inputs);
+      (void)f(inputs);
+      const Counters before = counters();
+      const Tensor y = f(inputs)[0];
+      const Counters after = counters();
+      CHECK(after.plans_made == before.plans_made);
+      CHECK(after.kernels_compiled == before.kernels_compiled);
+      check_near(y, branching(inputs)[0]);
+      const std::string text = f.explain();
+      INFO(text);
+      CHECK(text.find("decide at ") != std::string::npos);
+      CHECK(text.find(scale > 0 ? " is true" : " is false") != std::string::npos);
+      const std::size_t branch = text.rfind("decide at ");
+      CHECK(text.substr(0, branch).find("float32 (n, 6)") != std::string::npos);
+      CHECK(text.substr(branch).find("(n, 6)") == std::string::npos);  // the branch reads the product, not its operands
+    }
+  CHECK(frozen.plans() == 3);
+  CHECK(loaded.serves().size() == 2);
+}
+
+TEST_CASE("decide outside of a frozen formula computes its condition") {
+  CHECK(decide(Tensor{1.f, 2.f}(1) > 1));
+  CHECK_FALSE(decide(full({1, 1}, 0)));
+  CHECK(decide(full({}, 0.5f)));
+  testing::says<ShapeError>([] { (void)decide(zeros({2})); }, "decide: a condition is one element; this has the shape (2,)");
+  CHECK_THROWS_WITH_AS((void)decide(placeholder({}, DType::bool_)), doctest::Contains("placeholder"), ValueError);
+}
+
+TEST_CASE("paths that give other numbers of tensors, and sizes that make other decisions, are refused") {
+  const std::vector<InputSpec> specs{{DType::float32, {AxisSize("n", 5)}, "x"}};
+  const Function one_or_two = freeze(Function::Formula([](const std::vector<Tensor>& x) {
+    if (decide(x[0](0) > 0)) return std::vector<Tensor>{x[0]};
+    return std::vector<Tensor>{x[0], x[0] + 1};
+  }), specs);
+  CHECK(one_or_two({full({5}, 1.f)}).size() == 1);
+  CHECK_THROWS_WITH_AS(one_or_two({full({5}, -1.f)}), doctest::Contains("is false: the formula gives 2 tensors; on another path it gives 1"), ValueError);
+  const Function by_size = freeze([](const Tensor& x) { return x.size() > 7 && decide(x(0) > 0) ? x + 1 : x * 2; }, specs);
+  check_near(by_size({full({6}, 1.f)})[0], full({6}, 2.f));
+  CHECK_THROWS_WITH_AS(by_size({full({8}, 1.f)}), doctest::Contains("0 decisions for some sizes of its inputs and 1 for others"), ValueError);
+}
+
+TEST_CASE("a branch that is refused is refused by the call that takes it, live and from a file") {
+  const testing::TemporaryFile file("refused.plan");
+  const Function frozen = freeze([](const Tensor& x) { return decide(x(0) > 0) ? x + 1 : x + zeros({3}); }, {{DType::float32, {5}, "x"}});
+  frozen.save(file.path);
+  const Function loaded = Function::load(file.path);
+  for (const Function& f : {frozen, loaded}) {
+    check_near(f({full({5}, 1.f)})[0], full({5}, 2.f));
+    CHECK_THROWS_WITH_AS(f({full({5}, -1.f)}), doctest::Contains("shapes (5,) and (3,)"), Error);
+    check_near(f({full({5}, 1.f)})[0], full({5}, 2.f));
+  }
+  CHECK_THROWS_WITH_AS(loaded({full({5}, -1.f)}), doctest::Contains("the file has no plan if decide at "), ValueError);
+}
+
+TEST_CASE("a loop of decisions runs as often as its condition says; a file has a limited number of stages") {
+  const testing::TemporaryFile file("loop.plan");
+  const Function::Formula doubled = [](const std::vector<Tensor>& inputs) {
+    Tensor x = inputs[0];
+    while (decide(sum(x) < 100)) x = matmul(x, inputs[1]);
+    return std::vector<Tensor>{x};
+  };
+  const Function frozen = freeze(doubled, {{DType::float32, {2, 3}, "x"}, {DType::float32, {3, 3}, "w"}});
+  const Tensor twice = astype(eye(3), DType::float32) * 2;
+  for (const float start : {200.f, 10.f, 1.f}) check_same(frozen, doubled, {full({2, 3}, start), twice});
+  frozen.save(file.path);
+  const Function loaded = Function::load(file.path);
+  for (const float start : {200.f, 1.f, 1e-6f}) check_same(loaded, doubled, {full({2, 3}, start), twice});
+  const std::vector<Tensor> longer{full({2, 3}, 1e-15f), twice};
+  check_same(frozen, doubled, longer);
+  CHECK_THROWS_WITH_AS(loaded(longer), doctest::Contains("a file has at most 64 stages"), ValueError);
+}
+
+TEST_CASE("sizes that were prepared are planned on paths that are found later") {
+  const Function frozen = freeze(Function::Formula(branching), kMatrices);
+  frozen.prepare({{"n", 9}});
+  CHECK(frozen.has_plan_for({{"n", 9}}));
+  const testing::TemporaryFile file("prepared.plan");
+  frozen.save(file.path);
+  const Function loaded = Function::load(file.path);
+  CHECK(loaded.has_plan_for({{"n", 9}}));
+  for (const float scale : {1.f, -1.f}) check_same(loaded, branching, {full({9, 6}, 0.5f), full({6, 7}, scale)});
+}
+
+TEST_CASE("threads that take different paths for the first time at once") {
+  const Function frozen = freeze(Function::Formula(branching), kMatrices);
+  std::vector<std::thread> threads;
+  std::vector<Tensor> got(8);
+  const auto inputs = [](std::size_t k) { return std::vector<Tensor>{full({k % 3 == 0 ? 5 : 9, 6}, 0.5f), full({6, 7}, k % 2 ? 1.f : -1.f)}; };
+  for (std::size_t k = 0; k < got.size(); ++k) threads.emplace_back([&, k] { got[k] = frozen(inputs(k))[0]; });
+  for (std::thread& thread : threads) thread.join();
+  for (std::size_t k = 0; k < got.size(); ++k) check_near(got[k], branching(inputs(k))[0]);
+}
