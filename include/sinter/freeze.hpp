@@ -6,6 +6,7 @@
 #include <initializer_list>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -114,6 +115,8 @@ class Function {
 /// the formula, and records it again for new sizes. Tensors that the formula captures keep the values that they have now.
 Function freeze(Function::Formula formula, const std::vector<InputSpec>& specs, std::vector<std::string> outputs = {}, Location where = Location::current());
 
+/// Returns whether this thread records a formula that is being frozen.
+bool is_freezing();
 /// No error: leaves a formula at a decide() whose answer is open. It is no std::exception, so that a formula that handles errors does not handle this. Code
 /// between freeze() and the formula, such as a binding to another language, lets it pass.
 struct Undecided {};
@@ -124,6 +127,28 @@ struct Undecided {};
 /// formula must make the same decisions for all sizes, and return equally many tensors on all paths. save() plans the paths of up to 64 such stages. Throws
 /// ShapeError for another number of elements.
 bool decide(const Tensor& condition, Location where = Location::current());
+
+/// What a round of a loop returns.
+struct LoopRound {
+  Tensor go;                            ///< one element: whether another round follows
+  std::vector<Tensor> state;            ///< as many tensors as the round was given, of the same shapes and types
+  std::vector<Tensor> collected = {};   ///< the same shapes and types in every round
+};
+/// A loop whose number of rounds is known only when it runs.
+struct Loop {
+  Tensor go;                       ///< one element: whether there is a first round
+  std::optional<Tensor> most = {};  ///< one element: the largest number of rounds; absent for no limit
+  std::vector<Tensor> state;
+  std::vector<Tensor> reads = {};  ///< values from which the body computes besides the state; those among them that are costly are computed once
+  std::function<LoopRound(const Tensor& round, const std::vector<Tensor>& state)> body;  ///< `round`, an int64, counts from 0
+};
+struct LoopResults {
+  std::vector<Tensor> state;
+  std::vector<Tensor> collected;  ///< the values of all rounds, stacked along a new first axis
+};
+/// Runs rounds while the last one says so and the limit is not reached. In a formula that is being frozen, a round is planned once, and a call runs its plan as
+/// often as needed; a C++ loop over decide() would have a plan for each round. Throws ShapeError for a state that changes its shape or type.
+LoopResults loop(const Loop& loop, Location where = Location::current());
 
 namespace detail {
 

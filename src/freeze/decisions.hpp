@@ -1,5 +1,7 @@
-// Decisions: conditions of a formula whose values are known only when its plan runs. Such a formula is recorded once for each path of answers.
+// Decisions: conditions, and numbers of rounds, that are known only when a formula's plan runs. Such a formula is recorded once for each path through it.
 #pragma once
+#include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "sinter/freeze.hpp"
@@ -11,37 +13,63 @@ namespace sinter::freezing {
 using trace::RecordedPtr;
 using trace::Site;
 
-/// While an object of this class exists, decisions on this thread take their answers from a path, in order.
+/// The way that a recording takes at a decision: no and yes at a condition; into a round of a loop, or behind the loop.
+struct Turn {
+  enum class Kind : std::uint8_t { no, yes, round, after };
+  Kind kind{};
+  std::vector<Turn> through = {};  // after: turns that lead through a round to its end, by which the shapes of what it collects are found
+  friend bool operator==(const Turn&, const Turn&) = default;
+};
+
+/// Where a recording ends.
+enum class End : std::uint8_t { results, condition, loop, round };
+
+/// Runs a loop outside of a formula that is being frozen.
+LoopResults run_loop(const Loop& loop, const Site& site);
+
+/// While an object of this class exists, decisions on this thread take their turns from a path, in order.
 class Decisions {
  public:
-  explicit Decisions(const std::vector<bool>& path) : path_(path), before_(now) { now = this; }
+  /// `rounds`: the number of rounds of each loop behind which the path goes and that collects values, in order.
+  Decisions(const std::vector<Turn>& path, const std::vector<std::int64_t>& rounds) : path_(path), rounds_(rounds), before_(now) { now = this; }
   ~Decisions() { now = before_; }
   Decisions(const Decisions&) = delete;
   /// Returns the object that exists on this thread; null if there is none.
   static Decisions* current() { return now; }
 
-  /// Returns the answer to a condition, a bool of shape () that is computed from the node `of` for the call at `site`. Asked again about the same node, gives the same answer. Throws
-  /// Undecided if the path is at its end.
-  bool answer(const RecordedPtr& of, const RecordedPtr& condition, const Site& site) {
-    for (std::size_t k = 0; k < asked_.size(); ++k)
-      if (asked_[k] == of) return path_[k];
-    asked_.push_back(of);
-    last_ = site;
-    conditions_.push_back(condition);
-    if (asked_.size() > path_.size()) throw Undecided{};
-    return path_[asked_.size() - 1];
-  }
-  /// Returns the conditions of the decisions so far, the last of which may lack an answer.
-  const std::vector<RecordedPtr>& conditions() const { return conditions_; }
+  /// Returns the answer to a condition, a bool of shape () that is computed from the node `of` for the call at `site`. Asked again about the same node, gives the
+  /// same answer. Throws Undecided if the path is at its end.
+  bool answer(const RecordedPtr& of, const RecordedPtr& condition, const Site& site);
+  /// Implements sinter::loop(). Throws Undecided if the path is at its end, and at the end of a round.
+  LoopResults loop(const Loop& loop, const Site& site);
+
+  /// Returns for each decision so far the values that a stage which ends there computes: the condition, or whether there is a first round, the first state, and
+  /// the values that the rounds read.
+  const std::vector<std::vector<RecordedPtr>>& decided() const { return decided_; }
+  /// Returns the inputs that the turns have added: the number of the round and its state, or the last state and the collected values.
+  const std::vector<Tensor>& introduced() const { return introduced_; }
+  End end() const { return end_; }
+  /// Returns the results of a round.
+  const std::vector<Tensor>& round_results() const { return round_results_; }
   /// Returns the call that asked last.
   const Site& last() const { return last_; }
+  /// Returns the number of tensors in the state of the loop at which, or in a round of which, the recording ends.
+  std::size_t state() const { return state_; }
 
  private:
+  const Turn* turn(std::vector<RecordedPtr> values, const Site& site);
+  Tensor introduce(const Shape& shape, DType dtype, const char* name);
+
   static inline thread_local constinit Decisions* now = nullptr;
-  const std::vector<bool>& path_;
+  const std::vector<Turn>& path_;
+  const std::vector<std::int64_t>& rounds_;
   Decisions* const before_;
-  std::vector<RecordedPtr> asked_, conditions_;
+  std::vector<std::pair<RecordedPtr, bool>> answered_;
+  std::vector<std::vector<RecordedPtr>> decided_;
+  std::vector<Tensor> introduced_, round_results_;
+  End end_ = End::results;
   Site last_;
+  std::size_t state_ = 0, collecting_ = 0;
 };
 
 }  // namespace sinter::freezing

@@ -64,6 +64,8 @@ bool Function::has_plan_for(const std::map<std::string, std::int64_t>& sizes) co
 std::vector<std::string> Function::limits() const { return State::of(state_, {}).limits(); }
 std::string Function::explain(const ExplainOptions& options) const { return State::of(state_, {}).explain(options); }
 
+bool is_freezing() { return freezing::Decisions::current() != nullptr; }
+
 bool decide(const Tensor& condition, Location where) {
   const trace::Site site = trace::site_of("decide", where);
   const trace::RecordedPtr& node = trace::node_of(site, condition);
@@ -71,6 +73,13 @@ bool decide(const Tensor& condition, Location where) {
   const Tensor is_true = astype(reshape(Arg(condition, where), {}), DType::bool_);
   freezing::Decisions* const decisions = freezing::Decisions::current();
   return node->symbolic && decisions ? decisions->answer(node, is_true.node(), site) : is_true.item<bool>(where);
+}
+
+LoopResults loop(const Loop& loop, Location where) {
+  const trace::Site site = trace::site_of("loop", where);
+  if (!loop.body) trace::fail<ValueError>(site, "the body is empty");
+  if (freezing::Decisions* const decisions = freezing::Decisions::current()) return decisions->loop(loop, site);
+  return freezing::run_loop(loop, site);
 }
 
 }  // namespace sinter

@@ -31,8 +31,8 @@ std::string called(const InputSpec& spec, std::size_t number) {
   return spec.name.empty() ? fmt::format("input {}: {}", number, to_string(spec)) : to_string(spec);
 }
 
-bool has_spread(const std::vector<trace::RecordedPtr>& results) {
-  return std::any_of(results.begin(), results.end(), [](const auto& result) { return result->spread != nullptr; });
+bool has_spread(const std::vector<trace::RecordedPtr>& nodes) {
+  return std::any_of(nodes.begin(), nodes.end(), [](const auto& node) { return node && node->spread; });
 }
 
 }  // namespace
@@ -106,19 +106,24 @@ void FrozenFunction::sizes_of(const std::vector<Tensor>& given, Location where, 
   }
 }
 
-Recording FrozenFunction::record(const AxisSizes& sizes, Location where) const {
-  Recording recording;
-  std::vector<Tensor> placeholders;
+std::vector<Tensor> FrozenFunction::placeholders(const AxisSizes& sizes, Location where) const {
+  std::vector<Tensor> all;
   for (std::size_t k = 0; k < inputs_.size(); ++k) {
     Shape shape;
     for (std::size_t axis = 0; axis < inputs_[k].shape.size(); ++axis)
       shape.push_back(inputs_[k].shape[axis].name.empty() ? inputs_[k].shape[axis].size : sizes[numbers_[k][axis]]);
-    placeholders.push_back(placeholder(shape, inputs_[k].dtype, where));
-    set_name(placeholders.back(), inputs_[k].name);
+    all.push_back(placeholder(shape, inputs_[k].dtype, where));
+    set_name(all.back(), inputs_[k].name);
   }
+  return all;
+}
+
+Recording FrozenFunction::record(const AxisSizes& sizes, Location where) const {
+  Recording recording;
+  std::vector<Tensor> inputs = placeholders(sizes, where);
   const trace::ForAnySize all;
-  for (const Tensor& result : formula_(placeholders)) recording.results.push_back(trace::node_of(site_at(where), result));
-  for (const Tensor& one : placeholders) recording.placeholders.push_back(one.node());
+  for (const Tensor& result : formula_(inputs)) recording.results.push_back(trace::node_of(site_at(where), result));
+  for (const Tensor& one : inputs) recording.placeholders.push_back(one.node());
   if (recording.results.empty()) fail<ValueError>(site_at(where), "the formula returns no tensor");
   if (has_spread(recording.results)) return recording;
   fuse::Rewritten made = fuse::rewritten(recording.results, at_.target.limits, {.frozen = true, .evaluate = {}});
@@ -437,9 +442,13 @@ std::vector<Tensor> FrozenFunction::call(const std::vector<Tensor>& given, Locat
     return sharded_.call(inputs_, given, site_at(where));
   }
   const std::shared_ptr<const Bound> bound = bound_for(sizes, where);
-  for (std::size_t k = inputs_.size(); k < given.size(); ++k) {
-    if (given[k].dtype() == further_[k - inputs_.size()] && given[k].shape() == bound->shapes[results_ + k - inputs_.size()]) continue;
-    fail<InternalError>(site_at(where), fmt::format("a value between two plans has the shape {}", to_string(given[k].shape())));
+  for (std::size_t k = 0; k < further_.size(); ++k) {
+    const Tensor& tensor = given[inputs_.size() + k];
+    const Shape& shape = bound->shapes[results_ + k];
+    if (tensor.empty_handle() && element_count(shape) == 0)
+      nodes[inputs_.size() + k] = trace::make_data(site_at(where), further_[k], shape, trace::host_storage(site_at(where), 0));
+    else if (tensor.empty_handle() || tensor.dtype() != further_[k] || tensor.shape() != shape)
+      fail<InternalError>(site_at(where), fmt::format("number {} of the values between two plans does not have the shape {}", k, to_string(shape)));
   }
   std::vector<StoragePtr> contents = Engine::get().call(*bound, at_, nodes, site_at(where));
   std::vector<Tensor> results;

@@ -74,7 +74,7 @@ class FrozenFunction {
   };
   explicit FrozenFunction(Loaded loaded);
 
-  /// Computes the formula of the inputs and the further inputs.
+  /// Computes the formula of the inputs and the further inputs. A further input without elements may be an empty handle.
   std::vector<Tensor> call(const std::vector<Tensor>& inputs, Location where);
   void prepare(const std::map<std::string, std::int64_t>& sizes, Location where);
   int plans() const { return plan_count_; }
@@ -91,6 +91,8 @@ class FrozenFunction {
   std::size_t results() const { return results_; }
   /// Returns the types of the further inputs.
   const std::vector<DType>& further() const { return further_; }
+  /// Returns placeholders of the inputs, without the further ones, of the sizes in their specs.
+  std::vector<Tensor> usual_placeholders(Location where) const { return placeholders(usual_, where); }
   const Frozen& at() const { return at_; }
   /// Returns the plans with rules for their sizes, as a file stores them. Records the formula at other sizes to find the rules.
   std::vector<FrozenPlan> plans_to_save(const trace::Site& site);
@@ -106,6 +108,7 @@ class FrozenFunction {
   AxisSizes all_sizes(const std::map<std::string, std::int64_t>& given, Location where) const;
   std::size_t axis_number(const std::string& axis) const;
   void sizes_of(const std::vector<Tensor>& given, Location where, AxisSizes& sizes) const;
+  std::vector<Tensor> placeholders(const AxisSizes& sizes, Location where) const;
   Recording record(const AxisSizes& sizes, Location where) const;
   /// Returns the results of recordings at other sizes, as far as the formula accepts them.
   std::vector<std::vector<trace::RecordedPtr>> record_otherwise(Location where) const;

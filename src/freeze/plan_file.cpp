@@ -70,13 +70,16 @@ struct FilePlan {
 
 struct FileStage {
   std::uint32_t before = 0;  // the number of the stage before, which precedes it; the first stage has none
-  bool answer = false;       // the answer that leads here
-  bool decides = false;
+  std::uint8_t turn_kind = 0, end_kind = 0;  // the turn that leads here, and where it ends
+  std::uint64_t state = 0, counters = 0;  // see StagePath
   Place decision;
-  std::vector<std::string> missing;  // two, see Stage
+  std::vector<std::string> missing;  // see Stage
   std::uint64_t results = 0;
   std::vector<DType> further;
   std::vector<FilePlan> plans;
+
+  Turn::Kind turn() const { return static_cast<Turn::Kind>(turn_kind); }
+  End end() const { return static_cast<End>(end_kind); }
 };
 
 struct Description {
@@ -168,9 +171,9 @@ void check(const FilePlan& plan, const FileStage& stage, const Description& all,
   for (const SizeRules::Unread& unread : rules.unread) require(rule(unread.left), "the rules of the sizes");
   for (const auto& literal : rules.literals) require(literal.value.empty() || rule(literal.value), "the rules of the sizes");
   require(rules.shapes.size() == stage.results + stage.further.size() && plan.results.size() == stage.results, "the results");
-  require(!stage.decides || (plan.results.front() == DType::bool_ && rules.shapes.front().empty()), "a decision");
+  require(stage.end() == End::results || (plan.results.front() == DType::bool_ && rules.shapes.front().empty()), "a decision");
   for (const Leaf& leaf : plan.leaves)
-    require(leaf.input >= 0 ? static_cast<std::size_t>(leaf.input) < all.inputs.size() + stage.further.size()
+    require(leaf.input >= 0 ? static_cast<std::size_t>(leaf.input) < all.inputs.size() + stage.counters + stage.further.size()
                             : leaf.at <= contents_bytes && leaf.bytes <= contents_bytes - leaf.at && leaf.at % kArenaAlign == 0,
             "the contents");
   engine::check(plan.planned, {plan.leaves.size(), rules.literals.size(), plan.gathers.size(), plan.calls.size(), symbols, static_cast<std::size_t>(stage.results)});
@@ -283,23 +286,29 @@ std::shared_ptr<const Planned> planned_of(FilePlan& from, KernelsOfFile& kernels
   return planned;
 }
 
-/// Checks that the stages form a tree, and that each gets what those before it keep.
+/// Checks that the stages form a tree, and that each has the values to which its end refers. A call checks the values that stages give to each other.
 void check_stages(const Description& all) {
   require(!all.stages.empty(), "the stages");
-  std::vector<std::size_t> further;
-  std::set<std::pair<std::uint32_t, bool>> ways;
+  std::set<std::pair<std::uint32_t, Turn::Kind>> ways;
   for (std::size_t k = 0; k < all.stages.size(); ++k) {
     const FileStage& stage = all.stages[k];
-    require(!stage.plans.empty() && stage.missing.size() == 2 && (stage.decides ? stage.results > 0 : stage.results == all.outputs.size()), "the stages");
+    require(stage.turn_kind <= static_cast<int>(Turn::Kind::after) && stage.end_kind <= static_cast<int>(End::round), "the stages");
+    require(!stage.plans.empty() && stage.missing.size() == std::tuple_size_v<decltype(Stage::missing)>, "the stages");
+    require(stage.end() == End::results ? stage.results == all.outputs.size() : stage.results > stage.state, "the stages");
     if (k == 0) {
-      require(stage.further.empty(), "the stages");
+      require(stage.further.empty() && stage.counters == 0, "the stages");
       continue;
     }
-    require(stage.before < k && all.stages[stage.before].decides && ways.emplace(stage.before, stage.answer).second, "the stages");
-    std::vector<DType> expected = all.stages[stage.before].further;
-    const std::vector<DType>& kept = all.stages[stage.before].plans.front().results;
-    expected.insert(expected.end(), kept.begin() + std::min<std::ptrdiff_t>(1, std::ssize(kept)), kept.end());
-    require(stage.further == expected, "the stages");
+    require(stage.before < k && ways.emplace(stage.before, stage.turn()).second, "the stages");
+    const FileStage& before = all.stages[stage.before];
+    const bool fits = stage.turn() == Turn::Kind::yes || stage.turn() == Turn::Kind::no ? before.end() == End::condition : before.end() == End::loop;
+    require(fits && before.counters <= stage.counters && stage.counters <= before.counters + 1, "the stages");
+    require(stage.turn() != Turn::Kind::after || stage.further.size() >= before.state, "the stages");
+    if (stage.end() == End::round) {
+      std::size_t into = k;  // the first stage of the round
+      while (into > 0 && all.stages[into].turn() != Turn::Kind::round) into = all.stages[into].before;
+      require(into > 0 && all.stages[all.stages[into].before].state == stage.state, "the stages");
+    }
   }
 }
 
@@ -344,20 +353,24 @@ StagedFunction::Loaded read(std::string_view file, const std::shared_ptr<unsigne
   StagedFunction::Loaded loaded{nullptr, all.outputs, all.note};
   std::vector<Stage*> made;
   for (FileStage& from : all.stages) {
-    FrozenFunction::Loaded function{specs, static_cast<std::size_t>(from.results), from.further, {}, at};
+    std::vector<InputSpec> with_counters = specs;
+    for (std::size_t loop = 0; loop < from.counters; ++loop) with_counters.push_back(counter_spec(loop));
+    FrozenFunction::Loaded function{std::move(with_counters), static_cast<std::size_t>(from.results), from.further, {}, at};
     for (FilePlan& plan : from.plans) {
-      check(plan, from, all, axes.size(), header.contents_bytes);
+      check(plan, from, all, axes.size() + static_cast<std::size_t>(from.counters), header.contents_bytes);
       FrozenPlan& to = function.plans.emplace_back();
       to.sizes = plan.sizes;
       to.leaves = leaves_of(plan, contents);
       to.rules = std::move(plan.rules);
       to.planned = planned_of(plan, kernels, at.target);
     }
-    std::unique_ptr<Stage>& place = made.empty() ? loaded.first : made[from.before]->next[from.answer];
-    place = made.empty() ? std::make_unique<Stage>() : stage_after(*made[from.before], from.answer);
-    place->path.decides = from.decides;
+    std::unique_ptr<Stage>& place = made.empty() ? loaded.first : made[from.before]->next[static_cast<std::size_t>(from.turn())];
+    place = made.empty() ? std::make_unique<Stage>() : stage_after(*made[from.before], from.turn());
+    place->path.end = from.end();
+    place->path.state = static_cast<std::size_t>(from.state);
+    place->path.counters = static_cast<std::size_t>(from.counters);
     place->path.decision = {interned(from.decision.called), {interned(from.decision.file), from.decision.line}};
-    place->missing = {from.missing[0], from.missing[1]};
+    std::copy(from.missing.begin(), from.missing.end(), place->missing.begin());
     place->function = std::make_unique<FrozenFunction>(std::move(function));
     made.push_back(place.get());
   }
@@ -383,17 +396,26 @@ void save_plans(const std::string& path, StagedFunction& function, std::string_v
   Contents contents;
   std::map<std::string, int> kernels;
   const ForkGate::Inside inside(Engine::fork_gate());
-  const std::function<void(const Stage&, std::uint32_t, bool)> add = [&](const Stage& stage, std::uint32_t before, bool answer) {
+  const std::function<void(const Stage&, std::uint32_t, Turn::Kind)> add = [&](const Stage& stage, std::uint32_t before, Turn::Kind turn) {
     const auto number = static_cast<std::uint32_t>(all.stages.size());
-    const trace::Site& decision = stage.path.decision;
-    FileStage to{before,        answer, stage.decides(), {decision.op, decision.where.file, decision.where.line, 0},
-                 {stage.missing[0], stage.missing[1]}, stage.function->results(), stage.function->further(), {}};
+    const StagePath& stage_path = stage.path;
+    const Site& decision = stage_path.decision;
+    FileStage to{before,
+                 static_cast<std::uint8_t>(turn),
+                 static_cast<std::uint8_t>(stage_path.end),
+                 stage_path.state,
+                 stage_path.counters,
+                 {decision.op, decision.where.file, decision.where.line, 0},
+                 {stage.missing.begin(), stage.missing.end()},
+                 stage.function->results(),
+                 stage.function->further(),
+                 {}};
     for (const FrozenPlan& plan : stage.function->plans_to_save(site)) to.plans.push_back(described(plan, target.kind(), contents, kernels));
     all.stages.push_back(std::move(to));
-    for (const bool next : {true, false})
-      if (stage.next[next]) add(*stage.next[next], number, next);
+    for (std::size_t next = 0; next < stage.next.size(); ++next)
+      if (stage.next[next]) add(*stage.next[next], number, static_cast<Turn::Kind>(next));
   };
-  add(first, 0, false);
+  add(first, 0, Turn::Kind::no);
   all.kernels.resize(kernels.size());
   for (const auto& [entry, number] : kernels) all.kernels[static_cast<std::size_t>(number)] = entry;
   ArchiveWriter description;

@@ -15,16 +15,16 @@ namespace sinter::freezing {
 
 struct Stage {
   StagePath path;
-  std::vector<trace::Site> asked;  // where each answer of the path was asked for
+  std::vector<Site> asked;  // the decision of each turn of the path
   std::unique_ptr<FrozenFunction> function;
-  std::array<std::unique_ptr<Stage>, 2> next;  // by answer
-  std::array<std::string, 2> missing;          // by answer: why the file of a loaded function has no next stage
-
-  bool decides() const { return path.decides; }
+  std::array<std::unique_ptr<Stage>, 4> next;  // by the kind of turn
+  std::array<std::string, 4> missing;          // why the file of a loaded function has no next stage
 };
 
-/// Returns the stage after an answer, without its function.
-std::unique_ptr<Stage> stage_after(const Stage& stage, bool answer);
+/// Returns the spec of the input that counts the rounds of a loop: it has an element for each round.
+InputSpec counter_spec(std::size_t loop);
+/// Returns the stage after a turn, without its function.
+std::unique_ptr<Stage> stage_after(const Stage& stage, Turn::Kind turn);
 
 class StagedFunction {
  public:
@@ -51,16 +51,27 @@ class StagedFunction {
   const std::vector<std::string>& outputs() const { return names_; }
   const std::string& note() const { return note_; }
   const Frozen& at() const { return first_->function->at(); }
-  /// Returns the first stage, for a file. Makes the stages after both answers of every decision, up to kMaxStages in all; where one cannot be made, the reason is
+  /// Returns the first stage, for a file. Makes the stages after all turns of every decision, up to kMaxStages in all; where one cannot be made, the reason is
   /// stored.
   const Stage& complete(Location where);
 
  private:
   static constexpr std::size_t kMaxStages = 64;
+  struct Run;
 
-  Stage& next(Stage& stage, bool answer, Location where);
+  std::vector<Tensor> run(Stage& stage, Run& run, Location where);
+  void run_loop(Stage& stage, std::vector<Tensor> state, Run& run, Location where);
+  Stage& next(Stage& stage, Turn::Kind turn, Location where);
+  static void prepare_rounds(const Stage& stage, Location where);
+  std::vector<InputSpec> specs_after(const StagePath& path) const;
   std::vector<const Stage*> stages() const;
   std::vector<const Stage*> called() const;
+  struct Served {
+    const Stage* stage;
+    std::size_t plan;  // its number among those of the stage
+    std::string text;
+  };
+  std::vector<Served> served() const;
   void check_count(const Stage& last, Location where);
 
   Function::Formula formula_;  // empty if the function was loaded
@@ -70,7 +81,7 @@ class StagedFunction {
   std::unique_ptr<Stage> first_;
   mutable std::mutex mutex_;  // guards the tree, and what follows
   std::vector<std::map<std::string, std::int64_t>> prepared_;
-  std::vector<bool> called_;  // the answers of the last call
+  std::vector<Turn::Kind> called_;  // the turns of the last call, without those within rounds
 };
 
 }  // namespace sinter::freezing

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <optional>
 
 #include "onnx/execute.hpp"
 #include "sinter/counted.hpp"
@@ -66,21 +65,8 @@ std::vector<NodeValue> Program::record_if(const Line& line, const Node& node, co
     const std::size_t first = 1 + (then ? 0 : line.branches[0].input_slots_.size());
     return record_within(taken, node, std::span(operands).subspan(first, taken.input_slots_.size()), recording);
   };
-  return branch(holds(node, 0, operands[0], recording.read));
+  return branch(holds(node, operands[0], recording.read));
 }
-
-namespace {
-
-/// Returns whether a condition is true. In a model that is being frozen, an input may determine it; then a call of the frozen model decides.
-bool decided(const Tensor& condition, const NotThere& error) {
-  try {
-    return decide(condition);
-  } catch (const ValueError&) {  // the model is recorded on placeholders, but not frozen
-    throw error;
-  }
-}
-
-}  // namespace
 
 /// Returns the tensor of an operand that is one value: a condition, or a number of iterations.
 const Tensor& Program::one_value(const Node& node, std::size_t input, const NodeValue& operand) const {
@@ -88,23 +74,15 @@ const Tensor& Program::one_value(const Node& node, std::size_t input, const Node
   return operand.tensor;
 }
 
-bool Program::holds(const Node& node, std::size_t input, const NodeValue& condition, const ReadIntegers& read) const {
-  const Tensor& tensor = one_value(node, input, condition);
+/// Returns whether a condition is true. If an input of a model that is being frozen determines it, a call of the frozen model decides.
+bool Program::holds(const Node& node, const NodeValue& condition, const ReadIntegers& read) const {
+  const Tensor& tensor = one_value(node, 0, condition);
   try {
-    return read(node, input, tensor)[0] != 0;
-  } catch (const NotThere& error) {
-    return decided(tensor, error);
+    return read(node, 0, tensor)[0] != 0;
+  } catch (const NotThere&) {
+    if (!is_freezing()) throw;
+    return decide(tensor);
   }
-}
-
-/// Returns the value, as the body declares it, of an output to which no iteration has added.
-Tensor Program::none_added(const Node& node, const ModelValue& each) const {
-  Shape shape{0};
-  for (const ModelSize& size : each.shape.value_or(std::vector<ModelSize>{{}})) {
-    if (!size.size) refuse(graph_, node, fmt::format("it runs no iteration, so the result that an iteration would add ({}) has no shape", to_string(each)));
-    shape.push_back(*size.size);
-  }
-  return zeros(shape, each.dtype);
 }
 
 /// Loop: (trip count, condition, carried..) -> (carried.., scan outputs..). Its body: (iteration, condition, carried..) -> (condition, carried.., scan
@@ -118,42 +96,78 @@ std::vector<NodeValue> Program::record_loop(const Line& line, const Node& node, 
                        sinter::counted(body.graph().inputs.size(), "input"), sinter::counted(results, "output")));
   const auto given_at = [&](std::size_t input) { return !operands[input].tensor.empty_handle(); };
   const bool counted = given_at(0);
-  std::optional<NotThere> unknown;  // the number of iterations is not known yet
-  std::int64_t rounds = 0;
-  if (counted) try {
-      rounds = recording.read(node, 0, one_value(node, 0, operands[0]))[0];
-    } catch (const NotThere& error) {
-      unknown = error;
-    }
-  const auto is_within = [&](std::int64_t round) {
-    if (unknown) return decided(greater(operands[0].tensor, round), *unknown);
-    return !counted || round < rounds;
-  };
-  bool go_on = !given_at(1) || holds(node, 1, operands[1], recording.read);
   std::vector<NodeValue> state(operands.begin() + 2, operands.begin() + static_cast<std::ptrdiff_t>(given));
+  const std::span<const NodeValue> outer = std::span(operands).subspan(given);
+  const bool constant_condition = body.output_slots_[0] == body.input_slots_[1];
+  std::int64_t rounds = 0;
+  bool go_on = true;
+  try {
+    if (counted) rounds = recording.read(node, 0, one_value(node, 0, operands[0]))[0];
+    if (given_at(1)) go_on = recording.read(node, 1, one_value(node, 1, operands[1]))[0] != 0;
+  } catch (const NotThere&) {
+    return planned_loop(line, node, operands, recording);
+  }
   std::vector<std::vector<Tensor>> added(results - 1 - carried);
-  for (std::int64_t round = 0; go_on && is_within(round); ++round) {
+  for (std::int64_t round = 0; go_on && (!counted || round < rounds); ++round) {
     std::vector<NodeValue> own{{full({}, round, DType::int64)}, {full({}, true, DType::bool_)}};
     own.insert(own.end(), state.begin(), state.end());
-    const std::vector<NodeValue> now = record_within(body, node, with_outer(std::move(own), std::span(operands).subspan(given)), recording);
+    const std::vector<NodeValue> now = record_within(body, node, with_outer(std::move(own), outer), recording);
     std::copy_n(now.begin() + 1, carried, state.begin());
     for (std::size_t k = 0; k < added.size(); ++k) added[k].push_back(now[1 + carried + k].tensor);
-    if (counted && !unknown && round + 1 == rounds) break;
-    if (body.output_slots_[0] != body.input_slots_[1]) {
-      if (round == 0) evaluate(operands);
-      evaluate(now);
+    if (constant_condition || (counted && round + 1 == rounds)) continue;
+    if (round == 0) evaluate(operands);
+    evaluate(now);
+    try {
+      go_on = read_integers(node, 1, one_value(node, 1, now[0]))[0] != 0;
+    } catch (const NotThere&) {
+      return planned_loop(line, node, operands, recording);
     }
-    go_on = holds(node, 1, now[0], read_integers);
   }
-  for (std::size_t k = 0; k < added.size(); ++k) {
-    const auto& list = added[k];
-    if (list.empty()) {
-      state.push_back({none_added(node, body.graph().outputs[1 + carried + k])});
-      continue;
+  if (added.empty()) return state;
+  if (added.front().empty()) {  // no iteration: the body is recorded only for the shapes
+    std::vector<NodeValue> own{{full({}, 0, DType::int64)}, {full({}, true, DType::bool_)}};
+    own.insert(own.end(), state.begin(), state.end());
+    const std::vector<NodeValue> never = record_within(body, node, with_outer(std::move(own), outer), recording);
+    for (std::size_t k = 1 + carried; k < never.size(); ++k) {
+      Shape shape = never[k].tensor.shape();
+      shape.insert(shape.begin(), 0);
+      state.push_back({zeros(shape, never[k].tensor.dtype())});
     }
-    state.push_back({stack(list, 0)});
+    return state;
   }
+  for (const std::vector<Tensor>& list : added) state.push_back({stack(list, 0)});
   return state;
+}
+
+/// Records a Loop whose number of iterations an input of a model that is being frozen determines. Called for a NotThere, which it throws again otherwise.
+std::vector<NodeValue> Program::planned_loop(const Line& line, const Node& node, const std::vector<NodeValue>& operands, Recording& recording) const {
+  if (!is_freezing()) throw;
+  if (std::any_of(operands.begin(), operands.end(), [](const NodeValue& operand) { return operand.sequence != nullptr; }))
+    refuse(graph_, node, "a sequence of tensors in a loop whose number of iterations is not known cannot be planned");
+  const Program& body = line.branches[0];
+  const std::size_t given = node.inputs.size(), carried = given - 2;
+  const std::span<const NodeValue> outer = std::span(operands).subspan(given);
+  const bool constant_condition = body.output_slots_[0] == body.input_slots_[1];
+  Loop loop;
+  loop.go = operands[1].tensor.empty_handle() ? full({}, true, DType::bool_) : one_value(node, 1, operands[1]);
+  if (!operands[0].tensor.empty_handle()) loop.most = one_value(node, 0, operands[0]);
+  for (std::size_t k = 0; k < carried; ++k) loop.state.push_back(operands[2 + k].tensor);
+  for (const NodeValue& value : outer)
+    if (!value.tensor.empty_handle()) loop.reads.push_back(value.tensor);
+  loop.body = [&](const Tensor& round, const std::vector<Tensor>& state) {
+    std::vector<NodeValue> own{{round}, {full({}, true, DType::bool_)}};
+    for (const Tensor& one : state) own.push_back({one});
+    const std::vector<NodeValue> now = record_within(body, node, with_outer(std::move(own), outer), recording);
+    LoopRound made{constant_condition ? full({}, true, DType::bool_) : one_value(node, 1, now[0]), {}};
+    for (std::size_t k = 0; k < carried; ++k) made.state.push_back(is_floating(state[k].dtype()) ? astype(now[1 + k].tensor, state[k].dtype()) : now[1 + k].tensor);
+    for (std::size_t k = 1 + carried; k < now.size(); ++k) made.collected.push_back(now[k].tensor);
+    return made;
+  };
+  LoopResults results = sinter::loop(loop);
+  std::vector<NodeValue> values;
+  for (auto* list : {&results.state, &results.collected})
+    for (Tensor& one : *list) values.push_back({std::move(one)});
+  return values;
 }
 
 /// Scan: (states.., sequences..) -> (states.., new sequences..). Its body has one element of each sequence as operands and results.

@@ -58,11 +58,11 @@ class Program {
   Tensor literal(const Line& line, const Node& node, std::size_t input, const Tensor& tensor, const ReadIntegers& read) const;
   Tensor numbers_of_shapes(int slot, const Tensor& tensor) const;
   // in control.cpp
-  Tensor none_added(const Node& node, const ModelValue& each) const;
   std::vector<NodeValue> record_control(const Line& line, const Node& node, const std::vector<NodeValue>& operands, Recording& recording) const;
   std::vector<NodeValue> record_within(const Program& inner, const Node& node, std::span<const NodeValue> operands, Recording& recording) const;
   const Tensor& one_value(const Node& node, std::size_t input, const NodeValue& operand) const;
-  bool holds(const Node& node, std::size_t input, const NodeValue& condition, const ReadIntegers& read) const;
+  bool holds(const Node& node, const NodeValue& condition, const ReadIntegers& read) const;
+  std::vector<NodeValue> planned_loop(const Line& line, const Node& node, const std::vector<NodeValue>& operands, Recording& recording) const;
   std::vector<NodeValue> record_if(const Line& line, const Node& node, const std::vector<NodeValue>& operands, Recording& recording) const;
   std::vector<NodeValue> record_loop(const Line& line, const Node& node, const std::vector<NodeValue>& operands, Recording& recording) const;
   std::vector<NodeValue> record_scan(const Line& line, const Node& node, const std::vector<NodeValue>& operands, Recording& recording) const;

@@ -215,3 +215,117 @@ TEST_CASE("threads that take different paths for the first time at once") {
   for (std::thread& thread : threads) thread.join();
   for (std::size_t k = 0; k < got.size(); ++k) check_near(got[k], branching(inputs(k))[0]);
 }
+
+namespace {
+
+/// A loop with a limit, a condition on its state, a decision within the round, values that it collects, and a product that it reads.
+std::vector<Tensor> looping(const std::vector<Tensor>& inputs) {
+  const Tensor& x = inputs[0];
+  const Tensor y = tanh(matmul(x, inputs[1]));
+  const auto body = [&](const Tensor& round, const std::vector<Tensor>& state) {
+    const Tensor grown = decide(max(state[0]) > 2) ? state[0] * 1.25f + 1 : state[0] * 2 + y;
+    return LoopRound{sum(abs(grown)) < 1000, {grown, state[1] + round}, {sum(grown, {1}), round * 2}};
+  };
+  const LoopResults ran = loop({.go = sum(abs(x)) < 1000, .most = inputs[2], .state = {x, full({}, 7, DType::int64)}, .reads = {y}, .body = body});
+  return {ran.state[0] + y, ran.state[1], ran.collected[0] * 2, ran.collected[1]};
+}
+const std::vector<InputSpec> kLooping{{DType::float32, {AxisSize("n", 5), 6}, "x"}, {DType::float32, {6, 6}, "w"}, {DType::int64, {}, "most"}};
+
+}  // namespace
+
+TEST_CASE("a loop in a frozen function runs as often as its condition and its limit say, live and from a file") {
+  const testing::TemporaryFile file("looping.plan");
+  const Function frozen = freeze(Function::Formula(looping), kLooping);
+  frozen.save(file.path);
+  const Function loaded = Function::load(file.path);
+  std::size_t most_rounds = 0;
+  for (const Function& f : {frozen, loaded})
+    for (const std::int64_t n : {5, 9})
+      for (const std::int64_t most : {0, 1, 2, 3, 40, 1000})
+        for (const float scale : {1.f, 1e-3f, 1e5f}) {
+          const std::vector<Tensor> inputs{random_tensor({n, 6}) * scale, random_tensor({6, 6}) * 0.4f, full({}, most, DType::int64)};
+          CAPTURE(n);
+          CAPTURE(most);
+          CAPTURE(scale);
+          const auto got = f(inputs), want = looping(inputs);
+          for (std::size_t k = 0; k < want.size(); ++k) check_near(got[k], want[k], 1e-4);
+          most_rounds = std::max(most_rounds, static_cast<std::size_t>(got[2].shape()[0]));
+        }
+  CHECK(most_rounds > 8);
+  const std::string text = loaded.explain();
+  INFO(text);
+  CHECK(text.find("loop at ") != std::string::npos);
+  CHECK(text.find(" runs a round") != std::string::npos);
+  CHECK(text.find(" has ended") != std::string::npos);
+}
+
+TEST_CASE("a loop of a thousand rounds has one plan for a round, and a warm call plans and compiles nothing") {
+  const testing::TemporaryFile file("long.plan");
+  const Function::Formula halving = [](const std::vector<Tensor>& inputs) {
+    const auto body = [&](const Tensor&, const std::vector<Tensor>& state) {
+      return LoopRound{full({}, true), {state[0] * 0.5f + inputs[1]}, {max(state[0])}};
+    };
+    const LoopResults ran = loop({.go = full({}, true), .most = inputs[2], .state = {inputs[0]}, .body = body});
+    return std::vector<Tensor>{ran.state[0], ran.collected[0]};
+  };
+  const Function frozen = freeze(halving, {{DType::float32, {AxisSize("n", 5)}, "x"}, {DType::float32, {AxisSize("n", 5)}, "b"}, {DType::int64, {}, "most"}});
+  frozen.save(file.path);
+  const Function loaded = Function::load(file.path);
+  CHECK(loaded.plans() <= 8);
+  const auto inputs = [](std::int64_t rounds) { return std::vector<Tensor>{random_tensor({7}), random_tensor({7}), full({}, rounds, DType::int64)}; };
+  (void)loaded(inputs(1000));
+  const std::vector<Tensor> given = inputs(1000);
+  eval(given);
+  const Counters before = counters();
+  const std::vector<Tensor> got = loaded(given);
+  const Counters after = counters();
+  CHECK(after.plans_made == before.plans_made);
+  CHECK(after.kernels_compiled == before.kernels_compiled);
+  check_near(got[0], given[1] * 2, 1e-4);
+  CHECK(got[1].shape() == Shape{1000});
+}
+
+TEST_CASE("loops within rounds of loops, one after another, and within branches") {
+  const testing::TemporaryFile file("nested.plan");
+  const Function::Formula nested = [](const std::vector<Tensor>& inputs) {
+    const Tensor rounds = astype(inputs[0](0), DType::int64);
+    const auto inner = [&](const Tensor& x, const Tensor& most) {
+      const auto body = [&](const Tensor& round, const std::vector<Tensor>& state) {
+        return LoopRound{full({}, true), {state[0] + round * 0.25f}, {state[0](0)}};
+      };
+      return loop({.go = full({}, true), .most = most, .state = {x}, .body = body});
+    };
+    const auto outer = [&](const Tensor& round, const std::vector<Tensor>& state) {
+      const LoopResults ran = inner(state[0], round + 1);
+      return LoopRound{max(ran.state[0]) < 30, {ran.state[0] * 1.5f}, {sum(ran.collected[0])}};
+    };
+    const LoopResults first = loop({.go = full({}, true), .most = rounds, .state = {inputs[0]}, .body = outer});
+    if (decide(sum(first.state[0]) > 20)) return std::vector<Tensor>{first.state[0], first.collected[0]};
+    const LoopResults second = inner(first.state[0], rounds + 2);
+    return std::vector<Tensor>{second.state[0], concatenate({first.collected[0], second.collected[0]}, 0)};
+  };
+  const Function frozen = freeze(nested, {{DType::float32, {4}, "x"}});
+  frozen.save(file.path);
+  const Function loaded = Function::load(file.path);
+  for (const Function& f : {frozen, loaded})
+    for (const float start : {0.f, 1.f, 2.f, 3.f, 5.f, 9.f}) check_same(f, nested, {full({4}, start)});
+}
+
+TEST_CASE("loops outside of frozen functions, and loops that are refused") {
+  const auto count = [](const Tensor& go, std::optional<Tensor> most) {
+    return loop({.go = go, .most = most, .state = {full({}, 0, DType::int64)}, .body = [](const Tensor& round, const std::vector<Tensor>& state) {
+                   return LoopRound{round < 6, {state[0] + 2}, {full({3}, 1.f) * round}};
+                 }});
+  };
+  CHECK(count(full({}, true), {}).state[0].item<std::int64_t>() == 14);
+  CHECK(count(full({}, true), full({}, 3)).state[0].item<std::int64_t>() == 6);
+  CHECK(count(full({}, true), full({}, 3)).collected[0].shape() == Shape{3, 3});
+  CHECK(count(full({}, false), {}).collected[0].shape() == Shape{0, 3});
+  const auto grows = [](const std::vector<Tensor>& inputs) {
+    const auto body = [](const Tensor&, const std::vector<Tensor>& state) { return LoopRound{sum(state[0]) < 9, {concatenate({state[0], state[0]}, 0)}}; };
+    return loop({.go = sum(inputs[0]) < 9, .state = {inputs[0]}, .body = body}).state;
+  };
+  CHECK_THROWS_WITH_AS(grows({full({2}, 1.f)}), doctest::Contains("number 0 of the state is float32 (2,), but becomes float32 (4,) in a round"), ShapeError);
+  CHECK_THROWS_WITH_AS(freeze(Function::Formula(grows), {{DType::float32, {2}, "x"}}), doctest::Contains("number 0 of the state is float32 (2,)"), ShapeError);
+  CHECK_THROWS_WITH_AS(loop({.go = full({}, true), .state = {}, .body = {}}), doctest::Contains("loop: the body is empty"), ValueError);
+}

@@ -1,0 +1,129 @@
+#include "freeze/decisions.hpp"
+
+#include <fmt/format.h>
+
+#include "sinter/counted.hpp"
+#include "sinter/engine.hpp"
+#include "sinter/errors.hpp"
+#include "sinter/ops.hpp"
+#include "trace/build.hpp"
+
+namespace sinter::freezing {
+
+/// Returns the turn at this decision; null at the end of the path.
+const Turn* Decisions::turn(std::vector<RecordedPtr> values, const Site& site) {
+  decided_.push_back(std::move(values));
+  last_ = site;
+  return decided_.size() <= path_.size() ? &path_[decided_.size() - 1] : nullptr;
+}
+
+bool Decisions::answer(const RecordedPtr& of, const RecordedPtr& condition, const Site& site) {
+  for (const auto& [node, known] : answered_)
+    if (node == of) return known;
+  const Turn* const next = turn({condition}, site);
+  if (!next) {
+    end_ = End::condition;
+    throw Undecided{};
+  }
+  answered_.emplace_back(of, next->kind == Turn::Kind::yes);
+  return answered_.back().second;
+}
+
+Tensor Decisions::introduce(const Shape& shape, DType dtype, const char* name) {
+  introduced_.push_back(placeholder(shape, dtype));
+  set_name(introduced_.back(), name);
+  return introduced_.back();
+}
+
+namespace {
+
+/// Checks what a round returns against the state that it began with.
+void check_round(const LoopRound& made, const std::vector<Tensor>& state, const Site& site) {
+  if (made.go.empty_handle() || made.go.size() != 1) trace::fail<ShapeError>(site, "a round has to return one element that says whether another one follows");
+  if (made.state.size() != state.size())
+    trace::fail<ShapeError>(site, fmt::format("the state is {}, but a round returns {}", counted(state.size(), "tensor"), made.state.size()));
+  for (std::size_t k = 0; k < state.size(); ++k)
+    if (made.state[k].shape() != state[k].shape() || made.state[k].dtype() != state[k].dtype())
+      trace::fail<ShapeError>(site, fmt::format("number {} of the state is {} {}, but becomes {} {} in a round; in a frozen function it has to stay the same", k,
+                                                name(state[k].dtype()), to_string(state[k].shape()), name(made.state[k].dtype()), to_string(made.state[k].shape())));
+}
+
+Tensor is_true(const Tensor& one) { return astype(reshape(one, {}), DType::bool_); }
+
+/// Returns whether round number `round` runs: the condition holds, and the number is within the limit.
+Tensor runs(const Loop& loop, const Tensor& go, const Tensor& round) {
+  return loop.most ? logical_and(is_true(go), round < astype(reshape(*loop.most, {}), DType::int64)) : is_true(go);
+}
+
+}  // namespace
+
+LoopResults run_loop(const Loop& loop, const Site& site) {
+  LoopResults results{loop.state, {}};
+  std::vector<std::vector<Tensor>> collected;
+  std::int64_t rounds = 0;
+  for (Tensor go = loop.go; runs(loop, go, full({}, rounds, DType::int64)).item<bool>(site.where); ++rounds) {
+    LoopRound made = loop.body(full({}, rounds, DType::int64), results.state);
+    check_round(made, results.state, site);
+    std::vector<Tensor> now = made.state;
+    now.push_back(go = made.go);
+    collected.resize(made.collected.size());
+    for (std::size_t k = 0; k < collected.size(); ++k) now.push_back(collected[k].emplace_back(made.collected[k]));
+    eval(now, site.where);
+    results.state = std::move(made.state);
+  }
+  for (const std::vector<Tensor>& all : collected) results.collected.push_back(stack(all, 0));
+  if (rounds > 0) return results;
+  for (const Tensor& one : loop.body(full({}, 0, DType::int64), results.state).collected) {  // recorded only for the shapes
+    Shape shape = one.shape();
+    shape.insert(shape.begin(), 0);
+    results.collected.push_back(zeros(shape, one.dtype()));
+  }
+  return results;
+}
+
+LoopResults Decisions::loop(const Loop& loop, const Site& site) {
+  std::vector<RecordedPtr> values{runs(loop, loop.go, full({}, 0, DType::int64)).node()};
+  for (const Tensor& one : loop.state) values.push_back(one.node());
+  for (const Tensor& one : loop.reads) values.push_back(one.node());
+  const Turn* const next = turn(std::move(values), site);
+  if (!next) {
+    end_ = End::loop;
+    state_ = loop.state.size();
+    throw Undecided{};
+  }
+  const auto introduce_state = [&] {
+    std::vector<Tensor> state;
+    for (const Tensor& one : loop.state) state.push_back(introduce(one.shape(), one.dtype(), "state"));
+    return state;
+  };
+  if (next->kind == Turn::Kind::round) {
+    const Tensor round = introduce({}, DType::int64, "round");
+    const std::vector<Tensor> state = introduce_state();
+    const LoopRound made = loop.body(round, state);
+    check_round(made, state, site);
+    round_results_ = {runs(loop, made.go, round + 1)};
+    round_results_.insert(round_results_.end(), made.state.begin(), made.state.end());
+    round_results_.insert(round_results_.end(), made.collected.begin(), made.collected.end());
+    end_ = End::round;
+    state_ = state.size();
+    throw Undecided{};
+  }
+  std::vector<std::pair<Shape, DType>> each;
+  {
+    Decisions within(next->through, rounds_);
+    std::vector<Tensor> state;
+    for (const Tensor& one : loop.state) state.push_back(placeholder(one.shape(), one.dtype()));
+    for (const Tensor& one : loop.body(placeholder({}, DType::int64), state).collected) each.emplace_back(one.shape(), one.dtype());
+  }
+  LoopResults results;
+  results.state = introduce_state();
+  if (each.empty()) return results;
+  const std::int64_t rounds = rounds_.at(collecting_++);
+  for (auto& [shape, dtype] : each) {
+    shape.insert(shape.begin(), rounds);
+    results.collected.push_back(introduce(shape, dtype, "collected"));
+  }
+  return results;
+}
+
+}  // namespace sinter::freezing
