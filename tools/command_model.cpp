@@ -323,6 +323,7 @@ void print_served(const Function& function) {
     std::istringstream lines(limits[k]);
     for (std::string line; std::getline(lines, line);) fmt::print("         {}\n", line);
   }
+  for (const std::string& path : function.missing()) fmt::print("missing  {}\n", path);
 }
 
 int check(const Function& function, const std::string& file) {

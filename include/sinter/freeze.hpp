@@ -99,6 +99,8 @@ class Function {
   std::vector<std::string> serves() const;
   /// Returns whether a call with these sizes has a plan, or the formula can be planned for them. A name that is left out has the size of its spec.
   bool has_plan_for(const std::map<std::string, std::int64_t>& sizes) const;
+  /// Returns the paths through the decisions for which a loaded function has no plan, with the reasons.
+  std::vector<std::string> missing() const;
   /// Explains the ranges of serves(). For each plan of a loaded function, returns one line per name: the planned size, the sizes for which the scheduler would
   /// make the same plan, and why the plan is not valid for the next size.
   std::vector<std::string> limits() const;
@@ -121,25 +123,25 @@ bool is_freezing();
 /// between freeze() and the formula, such as a binding to another language, lets it pass.
 struct Undecided {};
 
-/// Returns whether a tensor of one element is true, that is, not zero: `if (decide(sum(x) > 0)) ...`. Computes the element. In a formula that is being frozen it
-/// is not known yet: then the formula is planned for each answer, and a call computes the condition and continues with the plan for its answer. For this, the
-/// formula is recorded several times, each up to the first decision whose answer is open, which decide() leaves by Undecided. The
-/// formula must make the same decisions for all sizes, and return equally many tensors on all paths. save() plans the paths of up to 64 such stages. Throws
+/// Returns whether a tensor of one element is true, that is, not zero: `if (decide(sum(x) > 0)) ...`. Computes the element. In a formula that is being frozen
+/// it is not known yet: then the formula is planned for each answer, and a call computes the condition and continues with the plan for its answer. For this,
+/// the formula is recorded several times, each up to the first decision whose answer is open, which decide() leaves by Undecided. The formula must make the
+/// same decisions for all sizes, and return equally many tensors on all paths. save() stores the paths that were called, and plans others as long as they have
+/// fewer than 64 stages together. Throws
 /// ShapeError for another number of elements.
 bool decide(const Tensor& condition, Location where = Location::current());
 
 /// What a round of a loop returns.
 struct LoopRound {
-  Tensor go;                            ///< one element: whether another round follows
-  std::vector<Tensor> state;            ///< as many tensors as the round was given, of the same shapes and types
-  std::vector<Tensor> collected = {};   ///< the same shapes and types in every round
+  Tensor go;                           ///< one element: whether another round follows
+  std::vector<Tensor> state;           ///< as many tensors as the round was given, of the same shapes and types
+  std::vector<Tensor> collected = {};  ///< the same shapes and types in every round
 };
 /// A loop whose number of rounds is known only when it runs.
 struct Loop {
-  Tensor go;                       ///< one element: whether there is a first round
+  Tensor go;                        ///< one element: whether there is a first round
   std::optional<Tensor> most = {};  ///< one element: the largest number of rounds; absent for no limit
   std::vector<Tensor> state;
-  std::vector<Tensor> reads = {};  ///< values from which the body computes besides the state; those among them that are costly are computed once
   std::function<LoopRound(const Tensor& round, const std::vector<Tensor>& state)> body;  ///< `round`, an int64, counts from 0
 };
 struct LoopResults {
@@ -147,7 +149,8 @@ struct LoopResults {
   std::vector<Tensor> collected;  ///< the values of all rounds, stacked along a new first axis
 };
 /// Runs rounds while the last one says so and the limit is not reached. In a formula that is being frozen, a round is planned once, and a call runs its plan as
-/// often as needed; a C++ loop over decide() would have a plan for each round. Throws ShapeError for a state that changes its shape or type.
+/// often as needed; a C++ loop over decide() would have a plan for each round. Costly values that the body computes without the round and the state are
+/// computed once, before the first round. Throws ShapeError for a state that changes its shape or type.
 LoopResults loop(const Loop& loop, Location where = Location::current());
 
 namespace detail {

@@ -2,6 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <set>
+
+#include "freeze/visit.hpp"
 #include "sinter/counted.hpp"
 #include "sinter/engine.hpp"
 #include "sinter/errors.hpp"
@@ -44,8 +48,9 @@ void check_round(const LoopRound& made, const std::vector<Tensor>& state, const 
     trace::fail<ShapeError>(site, fmt::format("the state is {}, but a round returns {}", counted(state.size(), "tensor"), made.state.size()));
   for (std::size_t k = 0; k < state.size(); ++k)
     if (made.state[k].shape() != state[k].shape() || made.state[k].dtype() != state[k].dtype())
-      trace::fail<ShapeError>(site, fmt::format("number {} of the state is {} {}, but becomes {} {} in a round; in a frozen function it has to stay the same", k,
-                                                name(state[k].dtype()), to_string(state[k].shape()), name(made.state[k].dtype()), to_string(made.state[k].shape())));
+      trace::fail<ShapeError>(site,
+                              fmt::format("number {} of the state is {} {}, but becomes {} {} in a round; in a frozen function it has to stay the same", k,
+                                          name(state[k].dtype()), to_string(state[k].shape()), name(made.state[k].dtype()), to_string(made.state[k].shape())));
 }
 
 Tensor is_true(const Tensor& one) { return astype(reshape(one, {}), DType::bool_); }
@@ -81,10 +86,52 @@ LoopResults run_loop(const Loop& loop, const Site& site) {
   return results;
 }
 
+namespace {
+
+/// Returns the values from which these are computed without the state, as far as they depend on inputs of the formula.
+std::vector<RecordedPtr> unchanged_below(const std::vector<RecordedPtr>& results, const std::set<const trace::Recorded*>& state) {
+  std::set<const trace::Recorded*> changes = state, listed;
+  std::vector<RecordedPtr> unchanged;
+  const auto add = [&](const RecordedPtr& node) {
+    if (node->symbolic && !changes.contains(node.get()) && listed.insert(node.get()).second) unchanged.push_back(node);
+  };
+  visit(
+      results, [](const RecordedPtr&) { return true; },
+      [&](const RecordedPtr& node, const trace::Operands& operands) {
+        const auto changed = [&](const RecordedPtr& operand) { return changes.contains(operand.get()); };
+        if (std::none_of(operands.begin(), operands.end(), changed)) return;
+        changes.insert(node.get());
+        for (const RecordedPtr& operand : operands) add(operand);
+      });
+  for (const RecordedPtr& result : results) add(result);
+  return unchanged;
+}
+
+}  // namespace
+
 LoopResults Decisions::loop(const Loop& loop, const Site& site) {
   std::vector<RecordedPtr> values{runs(loop, loop.go, full({}, 0, DType::int64)).node()};
   for (const Tensor& one : loop.state) values.push_back(one.node());
-  for (const Tensor& one : loop.reads) values.push_back(one.node());
+  const bool ends_here = decided_.size() == path_.size();
+  const auto of_turn = [](const Turn& turn) { return turn.through ? &*turn.through : nullptr; };
+  const std::vector<Turn>* const through = ends_here ? through_ : of_turn(path_[decided_.size()]);
+  std::vector<std::pair<Shape, DType>> each;
+  if (through) {
+    const std::vector<std::int64_t> any(through->size(), 3);
+    Decisions within(*through, any);
+    std::set<const trace::Recorded*> changing;
+    std::vector<Tensor> state;
+    for (const Tensor& one : loop.state) changing.insert(state.emplace_back(placeholder(one.shape(), one.dtype())).node().get());
+    const Tensor round = placeholder({}, DType::int64);
+    changing.insert(round.node().get());
+    const LoopRound made = loop.body(round, state);
+    check_round(made, state, site);
+    for (const Tensor& one : made.collected) each.emplace_back(one.shape(), one.dtype());
+    std::vector<RecordedPtr> results{made.go.node()};
+    for (const auto* list : {&made.state, &made.collected})
+      for (const Tensor& one : *list) results.push_back(one.node());
+    for (RecordedPtr& node : unchanged_below(results, changing)) values.push_back(std::move(node));
+  }
   const Turn* const next = turn(std::move(values), site);
   if (!next) {
     end_ = End::loop;
@@ -107,13 +154,6 @@ LoopResults Decisions::loop(const Loop& loop, const Site& site) {
     end_ = End::round;
     state_ = state.size();
     throw Undecided{};
-  }
-  std::vector<std::pair<Shape, DType>> each;
-  {
-    Decisions within(next->through, rounds_);
-    std::vector<Tensor> state;
-    for (const Tensor& one : loop.state) state.push_back(placeholder(one.shape(), one.dtype()));
-    for (const Tensor& one : loop.body(placeholder({}, DType::int64), state).collected) each.emplace_back(one.shape(), one.dtype());
   }
   LoopResults results;
   results.state = introduce_state();

@@ -1,6 +1,7 @@
 // Decisions: conditions, and numbers of rounds, that are known only when a formula's plan runs. Such a formula is recorded once for each path through it.
 #pragma once
 #include <cstdint>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -17,7 +18,7 @@ using trace::Site;
 struct Turn {
   enum class Kind : std::uint8_t { no, yes, round, after };
   Kind kind{};
-  std::vector<Turn> through = {};  // after: turns that lead through a round to its end, by which the shapes of what it collects are found
+  std::optional<std::vector<Turn>> through = {};  // at a loop: turns that lead through a round to its end, once they are known; see Decisions
   friend bool operator==(const Turn&, const Turn&) = default;
 };
 
@@ -30,21 +31,25 @@ LoopResults run_loop(const Loop& loop, const Site& site);
 /// While an object of this class exists, decisions on this thread take their turns from a path, in order.
 class Decisions {
  public:
-  /// `rounds`: the number of rounds of each loop behind which the path goes and that collects values, in order.
-  Decisions(const std::vector<Turn>& path, const std::vector<std::int64_t>& rounds) : path_(path), rounds_(rounds), before_(now) { now = this; }
+  /// `rounds`: the number of rounds of each loop behind which the path goes and that collects values, in order. `through`: for a loop at the end of the path,
+  /// turns that lead through a round to its end. A round is recorded along such turns to find what it collects, and what it reads that no round changes.
+  Decisions(const std::vector<Turn>& path, const std::vector<std::int64_t>& rounds, const std::vector<Turn>* through = nullptr)
+      : path_(path), rounds_(rounds), through_(through), before_(now) {
+    now = this;
+  }
   ~Decisions() { now = before_; }
   Decisions(const Decisions&) = delete;
   /// Returns the object that exists on this thread; null if there is none.
   static Decisions* current() { return now; }
 
-  /// Returns the answer to a condition, a bool of shape () that is computed from the node `of` for the call at `site`. Asked again about the same node, gives the
-  /// same answer. Throws Undecided if the path is at its end.
+  /// Returns the answer to a condition, a bool of shape () that is computed from the node `of` for the call at `site`. Asked again about the same node, gives
+  /// the same answer. Throws Undecided if the path is at its end.
   bool answer(const RecordedPtr& of, const RecordedPtr& condition, const Site& site);
   /// Implements sinter::loop(). Throws Undecided if the path is at its end, and at the end of a round.
   LoopResults loop(const Loop& loop, const Site& site);
 
   /// Returns for each decision so far the values that a stage which ends there computes: the condition, or whether there is a first round, the first state, and
-  /// the values that the rounds read.
+  /// the values that rounds read and do not change.
   const std::vector<std::vector<RecordedPtr>>& decided() const { return decided_; }
   /// Returns the inputs that the turns have added: the number of the round and its state, or the last state and the collected values.
   const std::vector<Tensor>& introduced() const { return introduced_; }
@@ -63,6 +68,7 @@ class Decisions {
   static inline thread_local constinit Decisions* now = nullptr;
   const std::vector<Turn>& path_;
   const std::vector<std::int64_t>& rounds_;
+  const std::vector<Turn>* through_;
   Decisions* const before_;
   std::vector<std::pair<RecordedPtr, bool>> answered_;
   std::vector<std::vector<RecordedPtr>> decided_;

@@ -60,6 +60,7 @@ const std::string& Function::note() const { return State::of(state_, {}).note();
 int Function::plans() const { return State::of(state_, {}).plans(); }
 std::vector<FrozenFigures> Function::figures() const { return State::of(state_, {}).figures(); }
 std::vector<std::string> Function::serves() const { return State::of(state_, {}).serves(); }
+std::vector<std::string> Function::missing() const { return State::of(state_, {}).missing(); }
 bool Function::has_plan_for(const std::map<std::string, std::int64_t>& sizes) const { return State::of(state_, {}).has_plan_for(sizes); }
 std::vector<std::string> Function::limits() const { return State::of(state_, {}).limits(); }
 std::string Function::explain(const ExplainOptions& options) const { return State::of(state_, {}).explain(options); }

@@ -91,8 +91,6 @@ class FrozenFunction {
   std::size_t results() const { return results_; }
   /// Returns the types of the further inputs.
   const std::vector<DType>& further() const { return further_; }
-  /// Returns placeholders of the inputs, without the further ones, of the sizes in their specs.
-  std::vector<Tensor> usual_placeholders(Location where) const { return placeholders(usual_, where); }
   const Frozen& at() const { return at_; }
   /// Returns the plans with rules for their sizes, as a file stores them. Records the formula at other sizes to find the rules.
   std::vector<FrozenPlan> plans_to_save(const trace::Site& site);

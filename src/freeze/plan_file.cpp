@@ -69,9 +69,9 @@ struct FilePlan {
 };
 
 struct FileStage {
-  std::uint32_t before = 0;  // the number of the stage before, which precedes it; the first stage has none
+  std::uint32_t before = 0;                  // the number of the stage before, which precedes it; the first stage has none
   std::uint8_t turn_kind = 0, end_kind = 0;  // the turn that leads here, and where it ends
-  std::uint64_t state = 0, counters = 0;  // see StagePath
+  std::uint64_t state = 0, counters = 0;     // see StagePath
   Place decision;
   std::vector<std::string> missing;  // see Stage
   std::uint64_t results = 0;
@@ -176,7 +176,8 @@ void check(const FilePlan& plan, const FileStage& stage, const Description& all,
     require(leaf.input >= 0 ? static_cast<std::size_t>(leaf.input) < all.inputs.size() + stage.counters + stage.further.size()
                             : leaf.at <= contents_bytes && leaf.bytes <= contents_bytes - leaf.at && leaf.at % kArenaAlign == 0,
             "the contents");
-  engine::check(plan.planned, {plan.leaves.size(), rules.literals.size(), plan.gathers.size(), plan.calls.size(), symbols, static_cast<std::size_t>(stage.results)});
+  engine::check(plan.planned,
+                {plan.leaves.size(), rules.literals.size(), plan.gathers.size(), plan.calls.size(), symbols, static_cast<std::size_t>(stage.results)});
   require(plan.kernels.size() == plan.planned.steps.size() && plan.call_kernels.size() == plan.planned.steps.size(), "a kernel");
   const auto is_there = [&](const StepKernel& kernel) { return kernel.entry < static_cast<int>(all.kernels.size()); };
   require(std::all_of(plan.kernels.begin(), plan.kernels.end(), is_there), "a kernel");

@@ -104,11 +104,8 @@ Stage& StagedFunction::next(Stage& stage, Turn::Kind turn, Location where) {
   if (after) return *after;
   std::unique_ptr<Stage> made = stage_after(stage, turn);
   if (!formula_) fail<ValueError>({"Function", where}, fmt::format("the file has no plan {}{}", prefix(*made), stage.missing[number(turn)]));
-  if (turn == Turn::Kind::after) {
-    const Round round = through_round(formula_, stage.path, stage.function->usual_placeholders(where));
-    made->path.turns.back().through = round.turns;
-    made->path.counters += round.collected > 0;
-  }
+  made->path.turns.back().through = stage.path.round.turns;
+  if (turn == Turn::Kind::after) made->path.counters += stage.path.round.collected > 0;
   const auto record = [this, path = &made->path](std::vector<Tensor>& inputs) { return record_stage(formula_, *path, inputs); };
   made->function = std::make_unique<FrozenFunction>(record, specs_after(made->path), where);
   if (made->path.end == End::results) check_count(*made, where);
@@ -211,17 +208,20 @@ void StagedFunction::prepare(const std::map<std::string, std::int64_t>& sizes, L
 
 const Stage& StagedFunction::complete(Location where) {
   if (!formula_) fail<ValueError>({"Function::save", where}, "the function was loaded; copy its file instead");
+  std::size_t count = stages().size();
   std::vector<Stage*> list{first_.get()};
   for (std::size_t k = 0; k < list.size(); ++k)
     for (const Turn::Kind turn : turns_at(*list[k])) {
+      const bool is_new = !list[k]->next[number(turn)];
       std::string& missing = list[k]->missing[number(turn)];
-      missing = fmt::format("a file has at most {}, and the formula has more", counted(kMaxStages, "stage"));
-      if (list.size() == kMaxStages) continue;
+      missing = fmt::format("save() adds stages up to {}, and the formula has more; call the function on such a path before it is saved", kMaxStages);
+      if (is_new && count >= kMaxStages) continue;
       try {
         list.push_back(&next(*list[k], turn, where));
+        count += is_new;
       } catch (const InternalError&) {
         throw;
-      } catch (const Error& error) {  // this path cannot be planned
+      } catch (const Error& error) {                 // this path cannot be planned
         const std::string_view text = error.what();  // of a Python function, a traceback and the error
         missing = text.substr(text.rfind('\n') + 1);
       }
@@ -309,6 +309,15 @@ std::vector<StagedFunction::Served> StagedFunction::served() const {
 std::vector<std::string> StagedFunction::serves() const {
   std::vector<std::string> all;
   for (Served& one : served()) all.push_back(std::move(one.text));
+  return all;
+}
+
+std::vector<std::string> StagedFunction::missing() const {
+  std::vector<std::string> all;
+  if (formula_) return all;
+  for (const Stage* stage : stages())
+    for (const Turn::Kind turn : turns_at(*stage))
+      if (!stage->next[number(turn)]) all.push_back(prefix(*stage_after(*stage, turn)) + stage->missing[number(turn)]);
   return all;
 }
 

@@ -44,6 +44,7 @@ class StagedFunction {
   std::vector<FrozenFigures> figures() const;
   std::vector<std::string> serves() const;
   bool has_plan_for(const std::map<std::string, std::int64_t>& sizes) const;
+  std::vector<std::string> missing() const;
   std::vector<std::string> limits() const;
   std::string explain(const ExplainOptions& options) const;
 
@@ -51,8 +52,8 @@ class StagedFunction {
   const std::vector<std::string>& outputs() const { return names_; }
   const std::string& note() const { return note_; }
   const Frozen& at() const { return first_->function->at(); }
-  /// Returns the first stage, for a file. Makes the stages after all turns of every decision, up to kMaxStages in all; where one cannot be made, the reason is
-  /// stored.
+  /// Returns the first stage, for a file. Makes the stages after all turns of every decision, as long as there are fewer than kMaxStages; where one is not
+  /// made, the reason is stored.
   const Stage& complete(Location where);
 
  private:

@@ -6,6 +6,7 @@
 #include <set>
 #include <unordered_map>
 
+#include "freeze/visit.hpp"
 #include "sinter/counted.hpp"
 #include "sinter/errors.hpp"
 #include "sinter/ops.hpp"
@@ -29,12 +30,13 @@ struct Walked {
   std::size_t state = 0;
 };
 
-/// Records the formula on inputs, the last of which count the rounds of loops.
-Walked walk(const Function::Formula& formula, const std::vector<Tensor>& inputs, const std::vector<Turn>& turns, std::size_t counters) {
+/// Records the formula on inputs, the last of which count the rounds of loops. `through`: turns through a round of the loop at which the recording ends.
+Walked walk(const Function::Formula& formula, const std::vector<Tensor>& inputs, const std::vector<Turn>& turns, std::size_t counters,
+            const std::vector<Turn>* through = nullptr) {
   const auto first_counter = inputs.end() - static_cast<std::ptrdiff_t>(counters);
   std::vector<std::int64_t> rounds;
   for (auto counter = first_counter; counter != inputs.end(); ++counter) rounds.push_back(counter->size());
-  Decisions decisions(turns, rounds);
+  Decisions decisions(turns, rounds, through);
   std::vector<Tensor> results;
   try {
     results = formula({inputs.begin(), first_counter});
@@ -51,33 +53,6 @@ std::vector<RecordedPtr> results_of(const Walked& walked) {
   if (walked.end == End::results || walked.end == End::round) return walked.results;
   const std::vector<RecordedPtr>& values = walked.decided.back();
   return {values.begin(), values.begin() + 1 + static_cast<std::ptrdiff_t>(walked.state)};
-}
-
-/// Visits the nodes that depend on an input and from which the roots are computed, operands first, each once. `enter` says whether a node's operands are
-/// visited. Long chains need no deep stack.
-template <class Enter, class Leave> void visit(const std::vector<RecordedPtr>& roots, Enter enter, Leave leave) {
-  struct Frame {
-    RecordedPtr node;
-    trace::Operands operands;
-    std::size_t next = 0;
-  };
-  std::set<const Recorded*> visited;
-  std::vector<Frame> frames;
-  const auto push = [&](const RecordedPtr& node) {
-    if (node->symbolic && visited.insert(node.get()).second) frames.push_back({node, enter(node) ? node->inputs() : trace::Operands()});
-  };
-  for (const RecordedPtr& root : roots) {
-    push(root);
-    while (!frames.empty()) {
-      if (Frame& top = frames.back(); top.next < top.operands.size()) {
-        push(RecordedPtr(top.operands[top.next++]));
-        continue;
-      }
-      const Frame done = std::move(frames.back());
-      frames.pop_back();
-      leave(done.node, done.operands);
-    }
-  }
 }
 
 /// Returns the values from which these are computed, operands first, in an order that depends only on the structure.
@@ -125,8 +100,8 @@ std::vector<Tensor> with_counter(std::vector<Tensor> inputs, std::size_t collect
   return inputs;
 }
 
-/// Chooses the values that a deciding stage keeps: the costly ones that the next stages read. The next stages compute the others again within their kernels,
-/// which costs less than to store them.
+/// Chooses the values that a deciding stage keeps: the costly ones that the next stages read, in all rounds of a loop. The next stages compute the others again
+/// within their kernels, which costs less than to store them.
 std::vector<std::size_t> values_to_keep(const Function::Formula& formula, const StagePath& path, const std::vector<Tensor>& inputs, const Walked& walked) {
   const std::vector<bool> costly = costly_values(path, walked);
   std::set<std::size_t> keep;
@@ -149,9 +124,8 @@ std::vector<std::size_t> values_to_keep(const Function::Formula& formula, const 
         [](const RecordedPtr&, const trace::Operands&) {});
   };
   if (walked.end == End::loop) {
-    const Round round = through_round(formula, path, inputs);
-    add({Turn::Kind::round}, inputs);
-    add({Turn::Kind::after, round.turns}, with_counter(inputs, round.collected));
+    add({Turn::Kind::round, path.round.turns}, inputs);
+    add({Turn::Kind::after, path.round.turns}, with_counter(inputs, path.round.collected));
     return {keep.begin(), keep.end()};
   }
   for (const Turn::Kind kind : {Turn::Kind::yes, Turn::Kind::no}) {
@@ -192,8 +166,10 @@ Round through_round(const Function::Formula& formula, const StagePath& loop, con
   const std::size_t before = path.turns.size();
   for (;;) {
     const Walked walked = walk(formula, given, path.turns, path.counters);
-    if (walked.end == End::round) return {{path.turns.begin() + static_cast<std::ptrdiff_t>(before), path.turns.end()}, walked.results.size() - 1 - walked.state};
-    if (path.turns.size() == before + kMostTurns || walked.end == End::results) fail<ValueError>(walked.last, "a round of the loop does not end after 64 decisions");
+    if (walked.end == End::round)
+      return {{path.turns.begin() + static_cast<std::ptrdiff_t>(before), path.turns.end()}, walked.results.size() - 1 - walked.state};
+    if (path.turns.size() == before + kMostTurns || walked.end == End::results)
+      fail<ValueError>(walked.last, "a round of the loop does not end after 64 decisions");
     if (walked.end == End::condition) {
       path.turns.push_back({Turn::Kind::no});
       continue;
@@ -206,9 +182,13 @@ Round through_round(const Function::Formula& formula, const StagePath& loop, con
 }
 
 std::vector<Tensor> record_stage(const Function::Formula& formula, StagePath& path, std::vector<Tensor>& inputs) {
-  const Walked walked = walk(formula, inputs, path.turns, path.counters);
+  Walked walked = walk(formula, inputs, path.turns, path.counters, path.recorded ? &path.round.turns : nullptr);
   const std::size_t before = path.turns.size();
   if (!path.recorded) {
+    if (walked.end == End::loop) {
+      path.round = through_round(formula, path, inputs);
+      walked = walk(formula, inputs, path.turns, path.counters, &path.round.turns);
+    }
     path.end = walked.end;
     path.decision = walked.last;
     path.state = walked.state;

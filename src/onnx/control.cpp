@@ -1,5 +1,5 @@
-// Operators that run inner graphs: If, Loop, Scan. They are unrolled while the model is recorded; conditions and trip counts are evaluated then, or are decisions
-// of a frozen model.
+// Operators that run inner graphs: If, Loop, Scan. They are unrolled while the model is recorded; conditions and trip counts are evaluated then, or are
+// decisions of a frozen model.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -152,14 +152,13 @@ std::vector<NodeValue> Program::planned_loop(const Line& line, const Node& node,
   loop.go = operands[1].tensor.empty_handle() ? full({}, true, DType::bool_) : one_value(node, 1, operands[1]);
   if (!operands[0].tensor.empty_handle()) loop.most = one_value(node, 0, operands[0]);
   for (std::size_t k = 0; k < carried; ++k) loop.state.push_back(operands[2 + k].tensor);
-  for (const NodeValue& value : outer)
-    if (!value.tensor.empty_handle()) loop.reads.push_back(value.tensor);
   loop.body = [&](const Tensor& round, const std::vector<Tensor>& state) {
     std::vector<NodeValue> own{{round}, {full({}, true, DType::bool_)}};
     for (const Tensor& one : state) own.push_back({one});
     const std::vector<NodeValue> now = record_within(body, node, with_outer(std::move(own), outer), recording);
     LoopRound made{constant_condition ? full({}, true, DType::bool_) : one_value(node, 1, now[0]), {}};
-    for (std::size_t k = 0; k < carried; ++k) made.state.push_back(is_floating(state[k].dtype()) ? astype(now[1 + k].tensor, state[k].dtype()) : now[1 + k].tensor);
+    for (std::size_t k = 0; k < carried; ++k)
+      made.state.push_back(is_floating(state[k].dtype()) ? astype(now[1 + k].tensor, state[k].dtype()) : now[1 + k].tensor);
     for (std::size_t k = 1 + carried; k < now.size(); ++k) made.collected.push_back(now[k].tensor);
     return made;
   };

@@ -95,11 +95,18 @@ TEST_CASE("drawn formulas with decisions agree with their frozen functions on th
     const Drawn formula(seed);
     const Function frozen = freeze(Function::Formula(formula), {{DType::float32, {AxisSize("n", 5), 6}, "x"}, {DType::float32, {6, 6}, "w"}});
     const auto inputs = [](std::int64_t n) { return std::vector<Tensor>{random_tensor({n, 6}), random_tensor({6, 6}) * 0.4f}; };
-    for (int k = 0; k < 6; ++k) check_same(frozen, formula, inputs(k < 4 ? 5 : 9));
+    std::vector<std::vector<Tensor>> called;
+    for (int k = 0; k < 6; ++k) check_same(frozen, formula, called.emplace_back(inputs(k < 4 ? 5 : 9)));
     frozen.save(file.path);
     const Function loaded = Function::load(file.path);
     CHECK(loaded.outputs() == frozen.outputs());
-    for (int k = 0; k < 6; ++k) check_same(loaded, formula, inputs(5));
+    for (int k = 0; k < 4; ++k) check_same(loaded, formula, called[static_cast<std::size_t>(k)]);
+    for (int k = 0; k < 4; ++k) try {
+        check_same(loaded, formula, inputs(5));
+      } catch (const ValueError& error) {  // a path that was not called, beyond the limit of a file
+        CHECK(loaded.missing().size() > 0);
+        CHECK(std::string(error.what()).find("save() adds stages up to 64") != std::string::npos);
+      }
   }
 }
 
@@ -154,9 +161,10 @@ TEST_CASE("decide outside of a frozen formula computes its condition") {
 TEST_CASE("paths that give other numbers of tensors, and sizes that make other decisions, are refused") {
   const std::vector<InputSpec> specs{{DType::float32, {AxisSize("n", 5)}, "x"}};
   const Function one_or_two = freeze(Function::Formula([](const std::vector<Tensor>& x) {
-    if (decide(x[0](0) > 0)) return std::vector<Tensor>{x[0]};
-    return std::vector<Tensor>{x[0], x[0] + 1};
-  }), specs);
+                                       if (decide(x[0](0) > 0)) return std::vector<Tensor>{x[0]};
+                                       return std::vector<Tensor>{x[0], x[0] + 1};
+                                     }),
+                                     specs);
   CHECK(one_or_two({full({5}, 1.f)}).size() == 1);
   CHECK_THROWS_WITH_AS(one_or_two({full({5}, -1.f)}), doctest::Contains("is false: the formula gives 2 tensors; on another path it gives 1"), ValueError);
   const Function by_size = freeze([](const Tensor& x) { return x.size() > 7 && decide(x(0) > 0) ? x + 1 : x * 2; }, specs);
@@ -192,7 +200,7 @@ TEST_CASE("a loop of decisions runs as often as its condition says; a file has a
   for (const float start : {200.f, 1.f, 1e-6f}) check_same(loaded, doubled, {full({2, 3}, start), twice});
   const std::vector<Tensor> longer{full({2, 3}, 1e-15f), twice};
   check_same(frozen, doubled, longer);
-  CHECK_THROWS_WITH_AS(loaded(longer), doctest::Contains("a file has at most 64 stages"), ValueError);
+  CHECK_THROWS_WITH_AS(loaded(longer), doctest::Contains("save() adds stages up to 64"), ValueError);
 }
 
 TEST_CASE("sizes that were prepared are planned on paths that are found later") {
@@ -226,7 +234,7 @@ std::vector<Tensor> looping(const std::vector<Tensor>& inputs) {
     const Tensor grown = decide(max(state[0]) > 2) ? state[0] * 1.25f + 1 : state[0] * 2 + y;
     return LoopRound{sum(abs(grown)) < 1000, {grown, state[1] + round}, {sum(grown, {1}), round * 2}};
   };
-  const LoopResults ran = loop({.go = sum(abs(x)) < 1000, .most = inputs[2], .state = {x, full({}, 7, DType::int64)}, .reads = {y}, .body = body});
+  const LoopResults ran = loop({.go = sum(abs(x)) < 1000, .most = inputs[2], .state = {x, full({}, 7, DType::int64)}, .body = body});
   return {ran.state[0] + y, ran.state[1], ran.collected[0] * 2, ran.collected[1]};
 }
 const std::vector<InputSpec> kLooping{{DType::float32, {AxisSize("n", 5), 6}, "x"}, {DType::float32, {6, 6}, "w"}, {DType::int64, {}, "most"}};

@@ -1122,8 +1122,8 @@ TEST_CASE("Loop runs its body and collects the scan outputs until its condition 
   File plan("loop.plan");
   freeze(model).save(plan.path);
   const Function loaded = Function::load(plan.path);
-  CHECK(loaded.plans() <= 6);                              // one of them for a round
-  for (const std::int64_t asked : {0, 1, 2, 3, 50})        // s[0] is 2, 5, 11, 23, 47, and 95 ends the loop
+  CHECK(loaded.plans() <= 6);                        // one of them for a round
+  for (const std::int64_t asked : {0, 1, 2, 3, 50})  // s[0] is 2, 5, 11, 23, 47, and 95 ends the loop
     for (const bool planned : {false, true}) {
       const std::vector<Tensor> inputs{Tensor{2.f, 3.f}, full({1}, asked, DType::int64)};
       const auto results = planned ? loaded(inputs) : model(inputs);
