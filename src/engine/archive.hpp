@@ -30,7 +30,7 @@ struct Enumerators {
   static int of(trace::Op) { return trace::primitive_count(); }
   static int of(jit::Instr::Kind) { return static_cast<int>(jit::Instr::Kind::scan) + 1; }
   static int of(fuse::Backend) { return static_cast<int>(fuse::Backend::opencl) + 1; }
-  static int of(fuse::SplitReason) { return static_cast<int>(fuse::SplitReason::slower) + 1; }
+  static int of(fuse::SplitReason) { return static_cast<int>(fuse::SplitReason::not_tried) + 1; }
   static int of(PlannedStep::From) { return static_cast<int>(PlannedStep::From::tuned) + 1; }
   static int of(fuse::Guard::Kind) { return static_cast<int>(fuse::Guard::Kind::not_positive) + 1; }
 };

@@ -593,7 +593,7 @@ void Engine::run(const Executable& executable, const Target& target, Workspace& 
   const auto timed = [&](std::size_t s, const fuse::LibraryCall* call, const char* part, auto&& run) {
     if (!measured && !ranged) return run();
     if (measured) device->synchronize();
-    const RanStep ran{planned, s, call, part, work.numbers, figures, work.sites, device};
+    const RanStep ran{planned, s, call, part, figures, work.sites, device};
     timeline::Span span("kernel", ranged ? title_of(ran).c_str() : "");
     if (!measured) return run();
     if (device->reads_host()) {

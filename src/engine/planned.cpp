@@ -28,6 +28,67 @@ std::vector<int> ordinals_of(const fuse::Graph& graph) {
   return ordinals;
 }
 
+/// The operations of a recording as kernels of their own, each of which reads its operands once and writes its result once. An operation that a rewrite expands
+/// into several nodes of the plan is one operation.
+class Operations {
+ public:
+  /// `elements`: of the recorded nodes.
+  Operations(const std::vector<PlannedNode>& nodes, const std::vector<fuse::Size>& elements)
+      : nodes_(nodes), elements_(elements), memory_(nodes.size()), computed_(nodes.size()), counted_(nodes.size()) {
+    for (int id = 0; id < static_cast<int>(nodes.size()); ++id) {
+      Memory& memory = memory_[static_cast<std::size_t>(id)] = {id, id};
+      if (!trace::is_view(at(id).op)) continue;
+      memory = memory_[static_cast<std::size_t>(at(id).inputs[0])];
+      if (size_of(id) < size_of(memory.part)) memory.part = id;
+    }
+  }
+
+  void computed(const std::vector<int>& nodes) {
+    for (const int id : nodes) computed_[static_cast<std::size_t>(id)] = 1;
+  }
+  bool any(const std::vector<int>& nodes) const {
+    return std::any_of(nodes.begin(), nodes.end(), [&](int id) { return is_operation(id); });
+  }
+  /// Adds the bytes of the operation of a node, unless they are counted already, and of the operations below it that no step computes, because a rewrite
+  /// replaced them.
+  void count(int node, fuse::Traffic& bytes) {
+    std::vector<int> stack{node};
+    while (!stack.empty()) {
+      const int id = stack.back();
+      stack.pop_back();
+      if (std::exchange(counted_[static_cast<std::size_t>(id)], 1)) continue;
+      std::vector<int> read;
+      for (const int input : at(id).inputs) {
+        const auto [value, part] = memory_[static_cast<std::size_t>(input)];
+        if (at(value).op == trace::Op::constant || at(value).op == trace::Op::iota) continue;
+        if (std::find(read.begin(), read.end(), part) == read.end()) read.push_back(part);
+        if (!computed_[static_cast<std::size_t>(value)]) stack.push_back(value);
+      }
+      if (!is_operation(id)) continue;
+      for (const int part : read) add(part, bytes);
+      add(id, bytes);
+    }
+  }
+
+ private:
+  const PlannedNode& at(int id) const { return nodes_[static_cast<std::size_t>(id)]; }
+  bool is_operation(int id) const {
+    const trace::Op op = at(id).op;
+    return trace::is_elementwise(op) || trace::is_reduction(op) || trace::is_library(op) || op == trace::Op::scan;
+  }
+  std::int64_t size_of(int id) const { return elements_[static_cast<std::size_t>(id)].hint() * static_cast<std::int64_t>(itemsize(at(id).dtype)); }
+  void add(int id, fuse::Traffic& bytes) const { bytes.add(static_cast<double>(itemsize(at(id).dtype)), elements_[static_cast<std::size_t>(id)]); }
+
+  /// The value that a node is or is a view of, and the view on the way to it that has the fewest bytes.
+  struct Memory {
+    int value = -1, part = -1;
+  };
+  const std::vector<PlannedNode>& nodes_;
+  const std::vector<fuse::Size>& elements_;
+  std::vector<Memory> memory_;
+  std::vector<char> computed_, counted_;
+};
+
 }  // namespace
 
 PlannedStep make_step(const std::vector<int>& ordinals, const fuse::Step& step, const jit::Lowered& lowered, const Target& target, Kernels& kernels) {
@@ -137,14 +198,14 @@ class Making {
       for (const int id : step.writes) step.computes.push_back(node(id).from);
     std::sort(step.computes.begin(), step.computes.end());
     step.computes.erase(std::unique(step.computes.begin(), step.computes.end()), step.computes.end());
-    step.bytes_unfused = add_traffic(step.unfused, from.unfused);
+    step.bytes_unfused = add_traffic(step.unfused, from.passes);
     planned_.steps.push_back(std::move(step));
   }
 
   /// Adds the traffic and the arithmetic of the last step, and the parts of values that it reads.
   void add_figures(const fuse::Traffic& moved, const fuse::Traffic& arithmetic, const std::vector<fuse::Sizes>& parts) {
     PlannedStep& step = planned_.steps.back();
-    step.operations = add_traffic(step.arithmetic, arithmetic);
+    step.operations = step.library ? operations_of(step.call) : add_traffic(step.arithmetic, arithmetic);
     step.bytes_moved = add_traffic(step.moved, moved);
     step.part_figure = static_cast<int>(figures_.size());
     for (const fuse::Sizes& part : parts) {
@@ -163,6 +224,7 @@ class Making {
       if (node.made) planned_.made.push_back(node.scalar);
     find_epilogues();
     find_last_reads();
+    count_unfused();
     for (PlannedStep& step : planned_.steps) {
       if (step.is_epilogue) work_in_place(step);
       planned_.bytes_moved += step.bytes_moved;
@@ -204,6 +266,23 @@ class Making {
       for (const auto& term : reading.some) add(term, 0);
     }
     return traffic.now();
+  }
+  /// Counts the bytes that one kernel for each recorded operation would move. Each operation belongs to the first step that computes a part of it.
+  void count_unfused() {
+    Operations operations(planned_.recorded, plan_.graph.recorded);
+    for (const PlannedStep& step : planned_.steps) operations.computed(step.computes);
+    for (PlannedStep& step : planned_.steps) {
+      const bool exchanges = step.library && (fuse::starts_exchange(step.call.op) || fuse::finishes_exchange(step.call.op));
+      // A step without an operation (a copy, an exchange) moves its own bytes also without fusion.
+      if (exchanges || !operations.any(step.computes)) {
+        step.unfused = step.moved;
+        step.bytes_unfused = step.bytes_moved;
+        continue;
+      }
+      fuse::Traffic alone;
+      for (const int id : step.computes) operations.count(id, alone);
+      step.bytes_unfused += add_traffic(step.unfused, alone);
+    }
   }
   /// The result stays in the cache between its call and its epilogue.
   void save_traffic(PlannedStep& step, int result) {
@@ -415,6 +494,22 @@ std::shared_ptr<const Planned> make_plan(const trace::Graph& graph, const Target
   return schedule_and_make(graph, target, how, kernels).planned;
 }
 
+double operations_of(const fuse::LibraryCall& call) {
+  using trace::Op;
+  const auto product = [](const Shape& shape) {
+    double all = 1;
+    for (const std::int64_t size : shape) all *= static_cast<double>(size);
+    return all;
+  };
+  if (call.op == Op::matmul || call.op == Op::matmul_panels) return 2 * product(call.shape) * static_cast<double>(call.operands[0].shape.back());
+  if (call.op != Op::conv && call.op != Op::conv_blocked && call.op != Op::conv_bytes && call.op != Op::conv_bytes_scaled) return 0;
+  const auto& filters = call.operands[1].shape;
+  const double channels = static_cast<double>(call.shape[1]) * (call.op == Op::conv ? 1 : static_cast<double>(call.shape.back()));
+  // Filters with 5 axes are packed for minimal filtering: they have one number for each element of a tile, and not for each of 3 x 3 taps.
+  const double taps = call.op == Op::conv_blocked && filters.size() == 5 ? 9 / static_cast<double>(filters[0]) : 1;
+  return 2 * product(call.shape) * product(filters) * taps / std::max(channels, 1.0);
+}
+
 double bytes_of(const std::vector<PlannedTraffic>& traffic, std::span<const std::int64_t> figures) {
   const auto count = [&](const PlannedTraffic& term) { return term.bytes * static_cast<double>(figures[static_cast<std::size_t>(term.elements)]); };
   double bytes = 0;
@@ -460,7 +555,7 @@ Planned described_at(const Planned& planned, const std::vector<std::int64_t>& sy
     }
     here.bytes_moved += step.bytes_moved = bytes_of(step.moved, figures);
     here.bytes_unfused += step.bytes_unfused = bytes_of(step.unfused, figures);
-    step.operations = bytes_of(step.arithmetic, figures);
+    step.operations = step.library ? operations_of(step.call) : bytes_of(step.arithmetic, figures);
   }
   return here;
 }

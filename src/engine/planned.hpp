@@ -68,7 +68,7 @@ struct PlannedStep {
   std::vector<Shape> parts;        // kernels: for each of `reads` the part that is read; empty if it is the whole value, or depends on values
   int part_figure = 0;             // the sizes of `parts` are the figures from this one on
   int staged = 0;                  // kernels: number of values staged between passes over a row
-  double bytes_moved = 0, bytes_unfused = 0, operations = 0;  // operations: the kernel's arithmetic, in cheap operations
+  double bytes_moved = 0, bytes_unfused = 0, operations = 0;  // operations: the arithmetic, in cheap operations; 0: not known
   std::vector<PlannedTraffic> moved, unfused, arithmetic;     // the same for any sizes
 };
 
@@ -102,6 +102,8 @@ struct Planned {
 
 /// Returns the plan with its shapes, launches and bytes for other values of the symbols, to be described; `sizes` stay those for which it was made.
 Planned described_at(const Planned& planned, const std::vector<std::int64_t>& symbols);
+/// Returns the estimated arithmetic of a product or convolution; 0 for other calls, whose arithmetic is not known.
+double operations_of(const fuse::LibraryCall& call);
 /// Returns the bytes of this traffic, from the plan's figures.
 double bytes_of(const std::vector<PlannedTraffic>& traffic, std::span<const std::int64_t> figures);
 /// Bytes that a plan moves, and that it would move with one kernel for each op.

@@ -57,42 +57,6 @@ double bytes_moved(const RanStep& ran) {
   return engine::bytes_of(step_of(ran).moved, ran.figures) + (epilogue ? engine::bytes_of(epilogue->moved, ran.figures) : 0);
 }
 
-double product(std::span<const std::int64_t> sizes) {
-  double all = 1;
-  for (const std::int64_t size : sizes) all *= static_cast<double>(size);
-  return all;
-}
-
-/// Returns 0 if it is not known.
-double operations_of(const fuse::LibraryCall& call) {
-  using trace::Op;
-  if (call.op == Op::matmul || call.op == Op::matmul_panels) return 2 * product(call.shape) * static_cast<double>(call.operands[0].shape.back());
-  if (call.op != Op::conv && call.op != Op::conv_blocked && call.op != Op::conv_bytes && call.op != Op::conv_bytes_scaled) return 0;
-  const auto& filters = call.operands[1].shape;
-  const double channels = static_cast<double>(call.shape[1]) * (call.op == Op::conv ? 1 : static_cast<double>(call.shape.back()));
-  // Filters with 5 axes are packed for minimal filtering: they have one number for each element of a tile, and not for each of 3 x 3 taps.
-  const double taps = call.op == Op::conv_blocked && filters.size() == 5 ? 9 / static_cast<double>(filters[0]) : 1;
-  return 2 * product(call.shape) * product(filters) * taps / std::max(channels, 1.0);
-}
-
-double operations_of(const RanStep& ran) {
-  if (ran.call) return operations_of(*ran.call);
-  const jit::LoopNest& nest = step_of(ran).nest;
-  const auto sizes = ran.numbers.subspan(step_of(ran).numbers, static_cast<std::size_t>(nest.axes()));
-  const double points = product(sizes.first(static_cast<std::size_t>(nest.parallel))),
-               row_points = points * product(sizes.subspan(static_cast<std::size_t>(nest.parallel)));
-  double all = 0;
-  for (const jit::Stage& stage : nest.stages) {
-    for (const int number : stage.body) {
-      const jit::Instr& instr = nest.instrs[static_cast<std::size_t>(number)];
-      const double cost = instr.kind == jit::Instr::Kind::op ? trace::primitive(instr.op).cost : instr.kind == jit::Instr::Kind::scan ? 1 : 0;
-      all += cost * (instr.row ? row_points : points);
-    }
-    all += static_cast<double>(stage.reductions.size()) * row_points;
-  }
-  return all;
-}
-
 DType computes_in(const RanStep& ran) {
   if (ran.call) return ran.call->dtype == DType::float64 ? DType::float64 : DType::float32;
   const auto& instrs = step_of(ran).nest.instrs;
@@ -220,7 +184,7 @@ void Profile::Times::add(const engine::RanStep& ran, double took, int threads) {
   profiled.seconds += took;
   if (std::string_view(ran.part) == "rims") return;  // the core's figures are those of the whole step
   profiled.bytes += engine::bytes_moved(ran);
-  profiled.operations += engine::operations_of(ran);
+  profiled.operations += ran.call ? engine::operations_of(*ran.call) : engine::bytes_of(planned.arithmetic, ran.figures);
 }
 
 Profile::Profile() : times_(std::make_unique<Times>()) {

@@ -20,10 +20,10 @@ namespace engine {
 struct RanStep {
   const Planned& planned;
   std::size_t step;
-  const fuse::LibraryCall* call;                   // with the present sizes; null for a kernel
-  const char* part;                                // "core" or "rims" of a kernel whose core overlaps with exchanges; "" for a whole step
-  std::span<const std::int64_t> numbers, figures;  // numbers and figures of the plan for the present sizes
-  const std::vector<trace::NodeSite>* sites;       // null if the recording is not known
+  const fuse::LibraryCall* call;              // with the present sizes; null for a kernel
+  const char* part;                           // "core" or "rims" of a kernel whose core overlaps with exchanges; "" for a whole step
+  std::span<const std::int64_t> figures;      // of the plan for the present sizes
+  const std::vector<trace::NodeSite>* sites;  // null if the recording is not known
   const runtime::DevicePtr& device;
 };
 

@@ -22,6 +22,7 @@ std::string_view name(SplitReason reason) {
     case SplitReason::other_points: return "different points";
     case SplitReason::order: return "order";
     case SplitReason::slower: return "slower as one";
+    case SplitReason::not_tried: return "not tried";
   }
   return "?";
 }
@@ -56,6 +57,7 @@ std::string_view remedy(SplitReason reason) {
     case SplitReason::order: return "The two could be one kernel without the step between them, or if the second one did not use the result of that step.";
     case SplitReason::slower:
       return "The cost model estimates that one kernel would take longer; at sizes at which memory traffic outweighs the repeated work, this changes.";
+    case SplitReason::not_tried: return "Planning tries a bounded number of pairs; fewer steps that read the same value leave fewer pairs.";
   }
   return "";
 }

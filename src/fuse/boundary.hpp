@@ -26,6 +26,7 @@ enum class SplitReason : std::uint8_t {
   other_points,  // they run over different points
   order,         // a step between them depends on one, and the other depends on that step
   slower,        // one kernel would take longer than both
+  not_tried,     // planning tries only some pairs
 };
 std::string_view name(SplitReason reason);
 /// Returns one sentence that says how the user can remove the boundary.

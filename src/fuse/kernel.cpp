@@ -200,6 +200,13 @@ void Traffic::add(const Traffic& other) {
   readings.insert(readings.end(), other.readings.begin(), other.readings.end());
 }
 
+void Traffic::add_reading(const Graph& graph, int node, Traffic parts) {
+  const Term whole{static_cast<double>(itemsize(graph.nodes[node].dtype)), graph.nodes[node].elements};
+  const bool same = parts.terms.size() == 1 && parts.terms[0].bytes >= whole.bytes && parts.terms[0].elements.same(whole.elements);
+  if (same) add(whole.bytes, whole.elements);
+  else readings.push_back({whole, std::move(parts.terms)});
+}
+
 double Traffic::now() const {
   const auto sum = [](const std::vector<Term>& all) {
     double bytes = 0;
@@ -318,10 +325,7 @@ Traffic traffic(const Graph& graph, const Kernel& kernel, const Limits& limits) 
     if (again && static_cast<double>(itemsize(node.dtype)) <= cached) continue;
     Traffic some;
     for (const Reading& reading : group) some.add(reading.share * static_cast<double>(itemsize(node.dtype)), points(kernel, reading.axes));
-    const Traffic::Term whole{static_cast<double>(itemsize(node.dtype)), node.elements};
-    const bool same = some.terms.size() == 1 && some.terms[0].bytes >= whole.bytes && some.terms[0].elements.same(whole.elements);
-    if (same) all.add(whole.bytes, whole.elements);
-    else all.readings.push_back({whole, std::move(some.terms)});
+    all.add_reading(graph, group.front().node, std::move(some));
   }
   for (const auto& root : kernel.roots) all.add(traffic_of(graph, root.node));
   return all;

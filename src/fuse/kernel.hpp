@@ -138,6 +138,8 @@ struct Traffic {
   std::vector<Reading> readings;
   void add(double bytes, const Size& elements);
   void add(const Traffic& other);
+  /// Adds a reading of the node: of all of it, or of these parts.
+  void add_reading(const Graph& graph, int node, Traffic parts);
   /// Returns the bytes for the present sizes; leaves no guard.
   double now() const;
 };

@@ -19,6 +19,7 @@ template <class Changed, class Emit> Graph rebuild(Graph graph, Changed changed,
   result.nodes.reserve(graph.nodes.size());
   result.leaves = graph.leaves;
   result.space = graph.space;
+  result.recorded = std::move(graph.recorded);
   std::vector<int> moved(graph.nodes.size());
   for (std::size_t id = 0; id < graph.nodes.size(); ++id) {
     Node node = std::move(graph.nodes[id]);

@@ -492,59 +492,29 @@ class Scheduler {
 
   double bytes_of(int id) const { return fuse::bytes_of(graph(), id); }
 
-  // Returns the bytes that a single op would read: the memory that its operands are views of, each element at most once, or the view with the fewest bytes.
-  struct Behind {
-    int base = -1, smallest = -1;
-  };
-  Behind behind(int id) {
-    std::vector<int> views;
-    while (behind_[id].base < 0 && trace::is_view(node(id).op)) {
-      views.push_back(id);
-      id = node(id).inputs[0];
-    }
-    if (behind_[id].base < 0) behind_[id] = {id, id};
-    Behind found = behind_[id];
-    for (auto view = views.rbegin(); view != views.rend(); ++view) {
-      if (bytes_of(*view) < bytes_of(found.smallest)) found.smallest = *view;
-      behind_[*view] = found;
-    }
-    return found;
-  }
-
-  Traffic unfused(int id) {
-    const Node& n = node(id);
-    if (!computes(n) && !trace::is_library(n.op) && n.op != Op::contiguous) return {};
-    Traffic total = traffic_of(graph(), id);
-    for (int input : n.inputs) {
-      const auto [base, smallest] = behind(input);
-      if (node(base).op != Op::constant && node(base).op != Op::iota) total.add(traffic_of(graph(), smallest));
-    }
-    return total;
-  }
-
-  // Counts the bytes of a product and of its library's additional work: the values between are not moved.
+  // Counts the bytes of a library call and of the epilogue in its library: the values between are not moved.
   void account_call(Step& step) {
-    int id = step.call.node;
-    if (starts_exchange(step.call.op) || finishes_exchange(step.call.op)) {  // the elements that are sent to other ranks, or received from all places
-      step.computes.push_back(id);
-      if (starts_exchange(step.call.op)) step.moved.add(1, step.call.ints[2]);
-      else step.moved = traffic_of(graph(), id);
-      step.unfused = step.moved;
+    step.computes = {step.call.node};
+    while (!trace::is_library(node(step.computes.back()).op)) step.computes.push_back(product_below(step.computes.back()));
+    if (starts_exchange(step.call.op)) {  // the elements that are sent to other ranks, or received from all places
+      step.moved.add(1, step.call.ints[2]);
       return;
     }
-    for (; !trace::is_library(node(id).op); id = product_below(id)) {
-      step.computes.push_back(id);
-      step.unfused.add(unfused(id));
-      const int below = product_below(id);
-      step.moved.add(-2.0 * static_cast<double>(itemsize(node(below).dtype)), node(below).elements);
+    step.moved = traffic_of(graph(), step.call.node);
+    if (finishes_exchange(step.call.op)) return;
+    std::map<int, Traffic> parts;  // of each node that is read
+    for (const PlannedOperand& operand : step.call.operands) {
+      Size part = 1;
+      for (std::size_t axis = 0; axis < operand.shape.size(); ++axis)
+        if (!operand.strides[axis].same(0)) part *= operand.shape[axis];
+      parts[operand.node].add(static_cast<double>(itemsize(operand.dtype)), part);
     }
-    step.computes.push_back(id);
-    step.unfused.add(unfused(id));
-    if (!limits_.library_calls && by_digits(node(id).op) && has_library(limits_, node(id).op, node(id).dtype)) {
+    for (auto& [id, part] : parts) step.moved.add_reading(graph(), id, std::move(part));
+    if (const int id = step.computes.back(); !limits_.library_calls && by_digits(node(id).op) && has_library(limits_, node(id).op, node(id).dtype)) {
       const Size& items = node(node(id).inputs[0]).elements;
-      step.unfused.add(bytes_by_digits(todays(step.call)) / std::max(as_double(items), 1.0), items);
+      step.passes.add(bytes_by_digits(todays(step.call)) / std::max(as_double(items), 1.0), items);
+      step.moved.add(step.passes);
     }
-    step.moved.add(step.unfused);
   }
   int product_below(int id) const {
     const auto& inputs = node(id).inputs;
@@ -553,21 +523,14 @@ class Scheduler {
   }
 
   void account() {
-    behind_.assign(graph().nodes.size(), {});
-    std::vector<char> counted(graph().nodes.size());
     for (Step& step : plan_.steps) {
-      if (step.kind == Step::Kind::kernel) {
-        step.moved = traffic(graph(), step.kernel, limits_);
-        for (const auto& value : step.kernel.values) {
-          if (value.kind == Value::Kind::load || value.node < 0) continue;
-          step.computes.push_back(value.node);
-          if (!std::exchange(counted[value.node], 1)) step.unfused.add(unfused(value.node));
-        }
-        // A kernel that only copies (a view made contiguous) moves its own bytes also without fusion.
-        if (step.unfused.terms.empty()) step.unfused = step.moved;
-      } else {
+      if (step.kind == Step::Kind::library) {
         account_call(step);
+        continue;
       }
+      step.moved = traffic(graph(), step.kernel, limits_);
+      for (const auto& value : step.kernel.values)
+        if (value.kind != Value::Kind::load && value.node >= 0) step.computes.push_back(value.node);
     }
   }
 
@@ -592,7 +555,6 @@ class Scheduler {
   std::vector<char> in_memory_, wanted_, reduces_, done_;
   std::vector<char> of_library_;  // computed by a call
   std::vector<int> uses_;         // as an operand or an output
-  std::vector<Behind> behind_;
   std::vector<int> alias_;
   std::vector<Group> groups_;
   std::vector<PlannedCall> calls_;

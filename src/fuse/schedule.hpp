@@ -15,7 +15,8 @@ struct Step {
   Kind kind = Kind::kernel;
   Kernel kernel;
   PlannedCall call;
-  Traffic moved, unfused;     // unfused: the same nodes with one kernel for each op
+  Traffic moved;
+  Traffic passes;             // of `moved`: what a call moves besides its operands and its result
   std::vector<int> computes;  // nodes
   std::vector<int> writes() const;
   std::vector<int> reads() const;

@@ -145,6 +145,7 @@ Graph symbolic(Graph graph) {
   std::vector<SymbolNumbers::Slice> slices;
   std::vector<Node*> sliced;
   shapes.reserve(graph.nodes.size());
+  graph.recorded.reserve(graph.nodes.size());
   SymbolNumbers numbers;
   SymbolWriter writer(graph);
   int calls = 0;
@@ -155,6 +156,7 @@ Graph symbolic(Graph graph) {
     writer.write_to(node.shape);
     numbers.sizes(shapes.back(), writer);
     node.elements = element_count(node.shape);
+    graph.recorded.push_back(node.elements);
     if (node.ints.empty()) continue;
     ints.push_back(hints(node.ints));
     writer.write_to(node.ints);

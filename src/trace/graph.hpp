@@ -93,6 +93,7 @@ struct Graph {
   int leaves = 0;
   std::vector<PassCount> passes = {};     // passes that changed the recording
   std::shared_ptr<SizeSpace> space = {};  // owns the symbols; null if all numbers are constants
+  std::vector<Size> recorded = {};        // the number of elements of each recorded node (Node::from); symbolic() sets it, and rewrites keep it
 };
 
 /// Replaces the numbers of a recorded graph by symbols of a new space (symbols.hpp), in the order in which a Traversal of the same nodes has their values.
