@@ -156,6 +156,7 @@ def test_explain_tells_steps_and_why():
     y = sn.softmax(sn.gelu(x), axis=-1) @ sn.placeholder(sn.float32, [256, 64])
     report = sn.explain(y)
     assert "library call" in report and report.data["kernels"][0]["bytes_moved"] > 0
+    assert report.data["library_calls"][0]["operations"] == 2 * 128 * 256 * 64 and "   work    4194.3 K operations" in report
     assert "<svg" in report._repr_html_() and "<table" in report._repr_html_()
     assert sn.explain(y, format="json").keys() == report.data.keys()
 

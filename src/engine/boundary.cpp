@@ -1,6 +1,7 @@
 #include "engine/boundary.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <deque>
@@ -9,6 +10,7 @@
 #include <optional>
 
 #include "engine/origins.hpp"
+#include "fuse/costs.hpp"
 
 namespace sinter::engine {
 namespace {
@@ -89,7 +91,7 @@ class Boundary {
         reasons_.push_back({fmt::format("step {} computes one of them once more, because another step needs it in memory", s == shared ? t + 1 : s + 1), ""});
       return;
     }
-    headline_ = fmt::format("{} is computed by step {}; {} is computed by step {}", a, s + 1, b, t + 1);
+    headline_ = fmt::format("{} is computed by {}; {} is computed by {}", a, steps_text(0), b, steps_text(1));
     const std::vector<int> path = s < t ? path_between(s, t) : path_between(t, s);
     if (path.empty()) {
       reasons_.push_back(
@@ -99,6 +101,16 @@ class Boundary {
       refused(std::min(s, t), std::max(s, t));
     }
     for (std::size_t k = 0; k + 1 < path.size(); ++k) boundary(path[k], path[k + 1]);
+  }
+
+  /// Returns "step 1", or "steps 1, 2" for a value of which the first steps store partial results.
+  std::string steps_text(int which) const {
+    std::vector<int> steps;
+    for (int s = 0; s < static_cast<int>(plan_.steps.size()); ++s)
+      for (const int value : step(s).writes)
+        if (plan_.value(value).node == nodes_[which]) steps.push_back(s + 1);
+    if (steps.size() < 2) return fmt::format("step {}", steps_[which] + 1);
+    return fmt::format("steps {}", fmt::join(steps, ", "));
   }
 
   /// Returns the shortest chain of steps in which each step reads a result of the previous step.
@@ -173,6 +185,46 @@ std::vector<std::string> boundaries(const Explained& explained) {
   for (const fuse::Refusal& refusal : plan.refused)
     reasons.push_back(fmt::format("steps {} and {} were tried as one kernel and refused: {}", refusal.a + 1, refusal.b + 1, why(refusal.why)));
   return reasons;
+}
+
+std::vector<std::vector<Apart>> apart_from_neighbours(const Planned& plan) {
+  using fuse::SplitReason;
+  std::vector<std::vector<Apart>> apart(plan.steps.size());
+  if (!plan.limits.fuse) return apart;
+  const int count = static_cast<int>(plan.steps.size());
+  const auto step = [&](int s) -> const PlannedStep& { return plan.steps[static_cast<std::size_t>(s)]; };
+  std::map<std::pair<int, int>, const fuse::Boundary*> refused;
+  for (const fuse::Refusal& refusal : plan.refused) refused[std::minmax(refusal.a, refusal.b)] = &refusal.why;
+  std::map<std::pair<int, int>, bool> neighbours;  // pairs of steps, and whether the second reads a result of the first
+  std::map<int, int> writer;
+  std::map<int, std::vector<int>> readers;  // of each value
+  for (int s = 0; s < count; ++s) {
+    for (const int value : step(s).reads) {
+      std::vector<int>& before = readers[value];
+      for (std::size_t k = before.size(); k-- > 0 && k + costs::kMaxReaders >= before.size();) neighbours.try_emplace({before[k], s}, false);
+      before.push_back(s);
+      if (const auto found = writer.find(value); found != writer.end()) neighbours[{found->second, s}] = true;
+    }
+    for (const int value : step(s).writes) writer[value] = s;
+  }
+  for (const auto& [pair, reads_result] : neighbours) {
+    const auto [s, t] = pair;
+    if (step(t).is_epilogue && s + 1 == t) continue;
+    const bool known_at_s = reads_result && step(s).boundary.reason != SplitReason::output_wanted;
+    const auto found = refused.find(pair);
+    fuse::Boundary why;
+    if (step(s).library || step(t).library) why = {SplitReason::library_call, {}};
+    else if (found != refused.end()) why = *found->second;
+    else if (known_at_s) why = step(s).boundary;
+    else
+      why = {SplitReason::not_tried,
+             fmt::format("planning tries the last {} readers of a value, and {} merges of a step", costs::kMaxReaders, costs::kMaxFailures)};
+    if (!known_at_s && !step(s).library) apart[static_cast<std::size_t>(s)].push_back({t, why});
+    if (!step(t).library) apart[static_cast<std::size_t>(t)].push_back({s, why});
+  }
+  for (std::vector<Apart>& all : apart)
+    std::stable_sort(all.begin(), all.end(), [&](const Apart& a, const Apart& b) { return !step(a.step).library && step(b.step).library; });
+  return apart;
 }
 
 std::string explain_boundary(const Explained& explained, int a, int b, const ExplainOptions& options) {

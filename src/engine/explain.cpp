@@ -4,9 +4,11 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "engine/boundary.hpp"
 #include "engine/origins.hpp"
 #include "engine/overlap.hpp"
 #include "engine/picture.hpp"
@@ -27,11 +29,26 @@ const char* origin_name(const Made& made, bool reused) {
   return "?";
 }
 
+/// Returns a number with at most one digit after the point, and its unit's prefix.
+std::pair<std::string, const char*> scaled(double number) {
+  if (number < 1e4) return {fmt::format("{:.0f}", number), ""};
+  if (number < 1e7) return {fmt::format("{:.1f}", number / 1e3), "K"};
+  if (number < 1e10) return {fmt::format("{:.1f}", number / 1e6), "M"};
+  return {fmt::format("{:.1f}", number / 1e9), "G"};
+}
+
 std::string bytes_text(double bytes) {
-  if (bytes < 1e4) return fmt::format("{:.0f} B", bytes);
-  if (bytes < 1e7) return fmt::format("{:.1f} KB", bytes / 1e3);
-  if (bytes < 1e10) return fmt::format("{:.1f} MB", bytes / 1e6);
-  return fmt::format("{:.1f} GB", bytes / 1e9);
+  const auto [number, prefix] = scaled(bytes);
+  return fmt::format("{} {}B", number, prefix);
+}
+
+/// Returns a text such as "42.1 M operations, 1.3 a byte".
+std::string work_text(const PlannedStep& step) {
+  const auto [number, prefix] = scaled(step.operations);
+  const std::string operations = *prefix ? fmt::format("{} {} operations", number, prefix) : counted(std::llround(step.operations), "operation");
+  if (step.bytes_moved <= 0) return operations;
+  const double rate = step.operations / step.bytes_moved;
+  return rate < 10 ? fmt::format("{}, {:.2g} a byte", operations, rate) : fmt::format("{}, {:.0f} a byte", operations, rate);
 }
 
 // Names the values that a step reads or writes. If a kernel reads a view of a part of a value, the text says so: "float32 (2, 6) of (4, 6)". For a value of an
@@ -169,6 +186,30 @@ std::string heading(std::size_t number, const std::string& name, const std::stri
   return fmt::format("{}. {}{}\n", number, name, lines.empty() ? "" : ", from " + lines);
 }
 
+/// Returns a line for each reason why neighbours of step `s` are other steps, at most kMaxShown. A split reason is not printed again.
+std::string apart_text(const Planned& plan, std::size_t s, const std::vector<Apart>& neighbours) {
+  constexpr std::size_t kMaxShown = 3;
+  const auto same = [](const fuse::Boundary& a, const fuse::Boundary& b) { return a.reason == b.reason && a.detail == b.detail; };
+  std::vector<std::pair<std::string, std::vector<int>>> reasons;  // and the numbers of the steps
+  for (const Apart& one : neighbours) {
+    std::string why = fuse::to_string(one.why);
+    if (same(one.why, plan.steps[s].boundary)) why = "the same reason";
+    else if (same(one.why, plan.steps[static_cast<std::size_t>(one.step)].boundary)) why = fmt::format("{}, its split reason", fuse::name(one.why.reason));
+    auto known = std::find_if(reasons.begin(), reasons.end(), [&](const auto& reason) { return reason.first == why; });
+    if (known == reasons.end()) known = reasons.insert(known, {why, {}});
+    known->second.push_back(one.step + 1);
+  }
+  std::string text;
+  std::size_t more = 0;
+  for (std::size_t k = 0; k < reasons.size(); ++k) {
+    const auto& [why, steps] = reasons[k];
+    if (k < kMaxShown) text += fmt::format("   apart   from {} {}: {}\n", steps.size() > 1 ? "steps" : "step", fmt::join(steps, ", "), why);
+    else more += steps.size();
+  }
+  if (more > 0) text += fmt::format("   apart   from {}\n", counted(more, "more step"));
+  return text;
+}
+
 std::string text_of(const Explained& explained, const ExplainOptions& options) {
   const History& history = explained.history;
   const int kernels = history.kernels, calls = history.calls;
@@ -186,6 +227,7 @@ std::string text_of(const Explained& explained, const ExplainOptions& options) {
   text += passes_text(plan) + origins.sizes_text();
   if (options.guards) text += guards_text(plan, origins);
   const std::vector<Core> cores = cores_at(plan, history.sizes);
+  const std::vector<std::vector<Apart>> apart = apart_from_neighbours(plan);
   std::map<int, std::size_t> writer;
   for (std::size_t s = 0; s < plan.steps.size(); ++s) {
     const PlannedStep& step = plan.steps[s];
@@ -197,8 +239,10 @@ std::string text_of(const Explained& explained, const ExplainOptions& options) {
     for (int value : step.writes) writer[value] = s + 1;
     text += heading(s + 1, step.library ? fuse::to_string(step.call) : step.nest.name, origins.lines_text(step.computes));
     const std::string moves = fmt::format("   moves   {}: {} to {}", bytes_text(step.bytes_moved), inputs, outputs);
+    const std::string work = step.operations >= 1 ? fmt::format("   work    {}\n", work_text(step)) : "";
+    const std::string split = fmt::format("   split   {}\n{}", fuse::to_string(step.boundary), apart_text(plan, s, apart[s]));
     if (step.library) {
-      text += moves + "\n";
+      text += moves + "\n" + work;
       const bool here = has_implementation(plan.limits, step.call);
       if (library && here) text += fmt::format("   library {}\n", library(step.call));
       for (const Made& made : step.call_kernels)
@@ -207,7 +251,7 @@ std::string text_of(const Explained& explained, const ExplainOptions& options) {
       else if (!step.alone.empty()) text += fmt::format("   epilogue none: {}\n", step.alone);
       if (!here)
         text += "   runs    on the host, because the device has no library for it: the operands are copied to the host, and the result is copied back\n";
-      text += fmt::format("   split   {}\n", fuse::to_string(step.boundary));
+      text += split;
       continue;
     }
     const Made& made = step.made;
@@ -215,7 +259,8 @@ std::string text_of(const Explained& explained, const ExplainOptions& options) {
     text += fmt::format("   ops     {}\n", !ops.empty() ? ops : step.reads.empty() ? "fill" : "copy");
     text += moves;
     if (step.bytes_unfused > step.bytes_moved) text += fmt::format("; one kernel per operation: {}", bytes_text(step.bytes_unfused));
-    text += fmt::format("\n   runs    {}{}", jit::to_string(step.nest.schedule, plan.limits.backend), origin_text(step));
+    text += "\n" + work;
+    text += fmt::format("   runs    {}{}", jit::to_string(step.nest.schedule, plan.limits.backend), origin_text(step));
     if (const runtime::Launch launch = launch_of(step, plan.limits); launch.blocks > 0)
       text += fmt::format("; {} of {} threads", counted(launch.blocks, "block"), launch.threads);
     jit::ResourceReport report = made.report;
@@ -225,7 +270,7 @@ std::string text_of(const Explained& explained, const ExplainOptions& options) {
     for (const auto& note : notes_of(plan, s)) text += fmt::format("   note    {}\n", note);
     for (const Core& core : cores)
       if (core.step == s) text += fmt::format("   overlap the points {} run before step {} waits for other ranks\n", points_text(core.points), core.before + 1);
-    text += fmt::format("   split   {}\n", fuse::to_string(step.boundary));
+    text += split;
   }
   return text;
 }
@@ -291,6 +336,7 @@ void add_steps(const Explained& explained, std::size_t number, nlohmann::json& k
   const Origins origins(plan, *explained.history.sites, &explained.history.sizes);
   const std::size_t before = kernels.size() + calls.size();
   const std::vector<Core> cores = cores_at(plan, explained.history.sizes);
+  const std::vector<std::vector<Apart>> apart = apart_from_neighbours(plan);
   std::map<int, std::size_t> writer;  // value -> the step that writes it
   const auto described = [&](const std::vector<int>& values) {
     json list = json::array();
@@ -306,7 +352,12 @@ void add_steps(const Explained& explained, std::size_t number, nlohmann::json& k
     const PlannedStep& step = plan.steps[s];
     const json read = described(step.reads), written = described(step.writes);
     for (const int value : step.writes) writer[value] = before + s;
-    json lines = json::array();
+    json lines = json::array(), neighbours = json::array();
+    for (const Apart& one : apart[s])
+      neighbours.push_back({{"step", before + static_cast<std::size_t>(one.step)},
+                            {"reason", std::string(fuse::name(one.why.reason))},
+                            {"detail", one.why.detail},
+                            {"remedy", std::string(fuse::remedy(one.why.reason))}});
     for (const Lines& one : origins.lines(step.computes)) lines.push_back({{"file", one.file}, {"first", one.first}, {"last", one.last}});
     json entry{{"step", before + s},
                {"plan", number},
@@ -319,8 +370,10 @@ void add_steps(const Explained& explained, std::size_t number, nlohmann::json& k
                 {{"reason", std::string(fuse::name(step.boundary.reason))},
                  {"detail", step.boundary.detail},
                  {"remedy", std::string(fuse::remedy(step.boundary.reason))}}},
+               {"apart_from", neighbours},
                {"bytes_moved", step.bytes_moved},
-               {"bytes_unfused", step.bytes_unfused}};
+               {"bytes_unfused", step.bytes_unfused},
+               {"operations", step.operations > 0 || !step.library ? json(step.operations) : json()}};
     if (step.library) {
       entry["name"] = fuse::to_string(step.call);
       const bool here = has_implementation(plan.limits, step.call);
@@ -340,7 +393,6 @@ void add_steps(const Explained& explained, std::size_t number, nlohmann::json& k
     const Made& made = step.made;
     entry["name"] = step.nest.name;
     entry["ops"] = step.nest.ops;
-    entry["operations"] = step.operations;
     entry["registers"] = figure_or_null(made.report.registers);
     entry["spill_bytes"] = figure_or_null(made.report.spill_bytes);
     entry["shared_bytes"] = made.report.shared_bytes < 0 ? json() : json(shared_bytes(step, plan.limits));

@@ -34,7 +34,52 @@ Tensor numbers(Shape shape, std::uint64_t key) {
 bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 std::string here(int line) { return "test_explain.cpp:" + std::to_string(line); }
 
-json explained(const std::vector<Tensor>& tensors) { return json::parse(sn::explain(tensors, Format::json)); }
+json explained(const std::vector<Tensor>& tensors, const std::string& target = "") { return json::parse(sn::explain(tensors, Format::json, target)); }
+
+// Kernels for GPUs are planned and not compiled.
+[[maybe_unused]] const int no_nvrtc = setenv("SINTER_NVRTC", "off", 1);
+
+/// Returns the kernels and library calls in their order.
+std::vector<json> steps_of(const json& plan) {
+  std::vector<json> steps(plan.at("kernels").size() + plan.at("library_calls").size());
+  for (const char* list : {"kernels", "library_calls"})
+    for (const json& step : plan.at(list)) steps[step.at("step").get<std::size_t>()] = step;
+  return steps;
+}
+
+/// Returns the text of each step.
+std::vector<std::string> parts_of(const std::string& text, std::size_t steps) {
+  std::vector<std::string> parts;
+  std::size_t at = text.find("\n1. ");
+  for (std::size_t s = 1; s <= steps; ++s) {
+    REQUIRE(at != std::string::npos);
+    const std::size_t end = text.find("\n" + std::to_string(s + 1) + ". ", at + 1);
+    parts.push_back(text.substr(at, end == std::string::npos ? end : end + 1 - at));
+    at = end;
+  }
+  return parts;
+}
+
+/// Records random operations on matrices, some of which separate kernels compute, and names their results.
+std::vector<Tensor> random_program(std::mt19937& rng, int operations) {
+  std::vector<Tensor> values{sn::placeholder({48, 48}, DType::float32), sn::placeholder({48, 48}, DType::float32)};
+  for (int k = 0; k < operations; ++k) {
+    const auto any = [&] { return values[std::uniform_int_distribution<std::size_t>(0, values.size() - 1)(rng)]; };
+    switch (std::uniform_int_distribution<int>(0, 8)(rng)) {
+      case 0: values.push_back(any() * any()); break;
+      case 1: values.push_back(exp(-abs(any()))); break;
+      case 2: values.push_back(any() - mean(any(), -1, true)); break;
+      case 3: values.push_back(any() + sum(any(), 0)); break;
+      case 4: values.push_back(flip(any(), 1) - any().T()); break;
+      case 5: values.push_back(cumsum(any(), 1)); break;
+      case 6: values.push_back(softmax(any(), 0)); break;
+      case 7: values.push_back(sn::sort(any(), 1)); break;
+      default: values.push_back(sn::matmul(any(), any())); break;
+    }
+    sn::set_name(values.back(), "v" + std::to_string(values.size()));
+  }
+  return values;
+}
 
 /// Records the same structure at another line.
 Tensor formula(const Tensor& x, Location where) { return exp(Arg(multiply(Arg(x, where), Arg(2.f, where)), where)); }
@@ -306,6 +351,10 @@ TEST_CASE("explain_boundary says why two values are in one kernel or in two") {
   CHECK(contains(apart, "siblings"));
   if (sn::options().fuse) CHECK(contains(apart, "were tried as one kernel and refused: "));
 
+  // Chunks of a long sum are added first.
+  const Tensor numbers_of_row = sn::placeholder({3000000}, DType::float32);
+  CHECK(contains(sn::explain_boundary(sn::sort(numbers_of_row), sum(numbers_of_row)), "is computed by steps 2, 3"));
+
   Tensor done = sqrt(x - x);
   const Tensor data = numbers({20}, 7), first = exp(data);
   sn::eval(first);
@@ -429,5 +478,120 @@ TEST_CASE("fused() computes with one kernel, or throws the reason before anythin
     CHECK(sn::counters().kernels_launched == launched);  // nothing ran
     CHECK(formula().shape().size() < 3);                 // the value can still be computed without fused()
     sn::eval(formula());
+  }
+}
+
+TEST_CASE("each step says why it is apart from its neighbours, in the text as in the JSON, and explain_boundary gives it the same number") {
+  std::mt19937 rng(fresh_seed());
+  for (const char* target : {"", "sm_90", "sm_80"})
+    for (int round = 0; round < 3; ++round) {
+      CAPTURE(std::string(target));
+      const std::vector<Tensor> values = random_program(rng, 12);
+      const std::vector<Tensor> wanted{values.back(), values[6], values[9], values[11]};
+      const json plan = explained(wanted, target);
+      const std::vector<json> steps = steps_of(plan);
+      const std::string text = sn::explain(wanted, {.target = target});
+      CAPTURE(text);
+      const std::vector<std::string> parts = parts_of(text, steps.size());
+      const auto values_of = [&](std::size_t s, const char* list) {
+        std::set<int> all;
+        for (const json& value : steps[s].at(list)) all.insert(value.at("value").get<int>());
+        return all;
+      };
+      const auto share = [](const std::set<int>& a, const std::set<int>& b) {
+        return std::any_of(a.begin(), a.end(), [&](int value) { return b.contains(value); });
+      };
+      const auto is_call = [&](std::size_t s) { return steps[s].contains("library") || steps[s].contains("epilogue"); };
+      const auto is_epilogue = [&](std::size_t s, std::size_t t) { return steps[s].value("epilogue", json()) == json(t); };
+      std::set<std::string> named;  // the first step that stores a part of a value has its number
+      for (std::size_t s = 0; s < steps.size(); ++s) {
+        CAPTURE(s);
+        const json& boundary = steps[s].at("boundary");
+        std::set<std::size_t> told;
+        std::set<std::string> reasons;
+        for (const json& apart : steps[s].at("apart_from")) {
+          const auto t = apart.at("step").get<std::size_t>();
+          REQUIRE(t < steps.size());
+          CHECK(t != s);
+          CHECK(told.insert(t).second);
+          CHECK((share(values_of(s, "outputs"), values_of(t, "inputs")) || share(values_of(t, "outputs"), values_of(s, "inputs")) ||
+                 share(values_of(s, "inputs"), values_of(t, "inputs"))));
+          CHECK(!apart.at("remedy").get<std::string>().empty());
+          const std::string reason = apart.at("reason"), detail = apart.at("detail");
+          std::string why = detail.empty() ? reason : reason + ": " + detail;
+          const auto is_split_reason_of = [&](std::size_t k) {
+            return steps[k].at("boundary").at("reason") == reason && steps[k].at("boundary").at("detail") == detail;
+          };
+          if (is_split_reason_of(s)) why = "the same reason";
+          else if (is_split_reason_of(t)) why = reason + ", its split reason";
+          if (reasons.insert(why).second && reasons.size() <= 3) CHECK_MESSAGE(contains(parts[s], ": " + why + "\n"), why);
+        }
+        CHECK((is_call(s) ? told.empty() : true));
+        CHECK(contains(parts[s], "   apart   from ") == !told.empty());
+        if (!sn::options().fuse) CHECK(told.empty());  // the split reason says it
+        const json& operations = steps[s].at("operations");
+        CHECK(contains(parts[s], "   work    ") == (!operations.is_null() && operations >= 1));
+        for (const json& value : steps[s].at("outputs"))
+          if (const std::string name = value.value("name", ""); name.starts_with("v") && named.insert(name).second) {
+            const Tensor& a = values[std::stoul(name.substr(1)) - 1];
+            const json report = json::parse(sn::explain_boundary(a, values.back(), wanted, {.format = Format::json, .target = target}));
+            CHECK(report.at("steps")[0] == s);
+            CHECK(contains(sn::explain_boundary(a, values.back(), wanted, {.target = target}), "step " + std::to_string(s + 1)));
+          }
+        if (!sn::options().fuse) continue;
+        for (std::size_t t = 0; t < steps.size(); ++t) {
+          const bool reads = share(values_of(t, "outputs"), values_of(s, "inputs")), read = share(values_of(s, "outputs"), values_of(t, "inputs"));
+          if (is_call(s) || is_epilogue(t, s) || (!reads && !read)) continue;
+          CHECK((told.contains(t) || (read && boundary.at("reason") != "output wanted")));
+        }
+        // The step that read the same value last is a neighbour, too.
+        for (const int value : values_of(s, "inputs"))
+          for (std::size_t t = s; t-- > 0;)
+            if (values_of(t, "inputs").contains(value)) {
+              CHECK((is_call(s) || is_epilogue(t, s) || told.contains(t)));
+              break;
+            }
+      }
+    }
+}
+
+TEST_CASE("an operation that kernels compute in parts counts as one that reads its operands once and writes its result once") {
+  if (!sn::options().fuse) return;
+  std::mt19937 rng(fresh_seed());
+  const auto size = [&](int low, int high) { return std::uniform_int_distribution<std::int64_t>(low, high)(rng); };
+  const auto holder = [](const Shape& shape, DType dtype = DType::float32) { return sn::placeholder(shape, dtype); };
+  for (int round = 0; round < 2; ++round) {
+    const std::int64_t b = size(2, 5), m = size(2, 90), k = size(2, 90), n = size(2, 90), groups = size(1, 3), side = size(7, 20), taps = size(1, 5);
+    const Tensor left = holder({b, m, k}), right = holder({b, k, n}), same = holder({k, k}), image = holder({b, 4 * groups, side, side}, DType::float64),
+                 filters = holder({2 * groups, 4, taps, taps}, DType::float64), rows = holder({m, n}), longest = holder({2, 400000});
+    const std::vector<std::pair<const char*, std::pair<Tensor, std::vector<Tensor>>>> operations = {
+        {"product", {sn::matmul(left, right), {left, right}}},
+        {"product of a matrix with itself", {sn::matmul(same, same.T()), {same}}},
+        {"convolution", {sn::conv2d(image, filters, {}, {.groups = groups}), {image, filters}}},
+        {"sort", {sn::sort(rows, 1), {rows}}},
+        {"argsort", {sn::argsort(rows, 1), {rows}}},
+        {"long sum", {sum(longest, 1), {longest}}},
+        {"long scan", {cumsum(longest, 1), {longest}}},
+    };
+    for (const auto& [name, formula] : operations)
+      for (const char* target : {"", "sm_90", "sm_80", "opencl"}) {
+        const auto& [result, operands] = formula;
+        const auto bytes = [](const Tensor& x) { return static_cast<double>(x.size()) * static_cast<double>(itemsize(x.dtype())); };
+        double all = bytes(result);
+        for (const Tensor& operand : operands) all += bytes(operand);
+        const json plan = explained({result}, target);
+        CAPTURE(name);
+        CAPTURE(target);
+        CAPTURE(plan.dump(1));
+        CHECK(plan.at("bytes_unfused") == all);
+      }
+    // What a scatter compares is recorded as further operations.
+    const Tensor places = holder({k}, DType::int64);
+    const std::vector<Tensor> scatters{sn::add_at(rows, places % m, holder({k, n})), sn::put_along_axis(rows, holder({m, 3}, DType::int64), holder({m, 3}), 1),
+                                       sn::logsumexp(longest, 1), sn::matmul(astype(holder({m, k}, DType::bfloat16), DType::float32), holder({k, n}))};
+    for (const Tensor& scatter : scatters) {
+      const double bytes = explained({scatter}).at("bytes_unfused");
+      for (const char* target : {"sm_90", "sm_80", "opencl"}) CHECK(explained({scatter}, target).at("bytes_unfused") == bytes);
+    }
   }
 }

@@ -255,6 +255,7 @@ TEST_CASE("--explain, --dump and --time report the kernels, their sources and th
   CHECK(text.code == 0);
   CHECK(text.out.starts_with("["));  // the value first
   CHECK(contains(text.out, "1 kernel on cpu"));
+  CHECK(contains(text.out, "   work    "));
   CHECK(contains(text.out, "split   output wanted"));
 
   const Outcome dump = box.run({"eval", "x*2 + 1", "x=x.npy", "--dump", "kernels", "-o", "y.npy"});
