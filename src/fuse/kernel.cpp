@@ -292,12 +292,14 @@ std::uint64_t axes_of_work(const Kernel& kernel, const Value& value, std::uint64
   return computed;
 }
 
-/// Returns the bytes of an element up to which a CPU's cache has the elements that a pass read when the next pass reads them.
+/// Returns the bytes of an element up to which a cache has the elements that a pass read when the next pass reads them.
 double cached_itemsize(const Graph& graph, const Kernel& kernel, const Limits& limits) {
-  constexpr double kLanes = 16;  // rows that are computed side by side
-  if (limits.backend != Backend::cpu || kernel.passes() < 2) return 0;
+  constexpr double kLanes = 16, kWarps = 64;  // rows that a core's vectors, and the warps of a multiprocessor, compute side by side
+  if (kernel.passes() < 2) return 0;
   const Estimating estimate;
-  return static_cast<double>(limits.cached_bytes) / (as_double(kernel.row_points()) * (lanes_along_rows(graph, kernel, limits) ? 1 : kLanes));
+  const bool along = lanes_along_rows(graph, kernel, limits);
+  if (limits.backend == Backend::cpu) return static_cast<double>(limits.cached_bytes) / (as_double(kernel.row_points()) * (along ? 1 : kLanes));
+  return along ? static_cast<double>(limits.cache_bytes) / (as_double(kernel.row_points()) * kWarps * limits.units) : 0;
 }
 
 /// Returns the bytes of memory that are read and written, for an estimate.

@@ -145,7 +145,7 @@ struct Traffic {
 };
 /// Returns the traffic of all of a node, once.
 Traffic traffic_of(const Graph& graph, int node);
-/// Returns the memory that a kernel reads and writes. A pass that reads a row again counts again, unless a CPU's cache still has the row.
+/// Returns the memory that a kernel reads and writes. A pass that reads a row again counts again, unless a cache still has the row.
 Traffic traffic(const Graph& graph, const Kernel& kernel, const Limits& limits);
 /// Returns the cost of a kernel's arithmetic, in cheap operations: each value at all points that compute it.
 Traffic arithmetic(const Kernel& kernel, const Limits& limits);
