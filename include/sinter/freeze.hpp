@@ -127,7 +127,7 @@ struct Undecided {};
 /// it is not known yet: then the formula is planned for each answer, and a call computes the condition and continues with the plan for its answer. For this,
 /// the formula is recorded several times, each up to the first decision whose answer is open, which decide() leaves by Undecided. The formula must make the
 /// same decisions for all sizes, and return equally many tensors on all paths. save() stores the paths that were called, and plans others as long as they have
-/// fewer than 64 stages together. Throws
+/// fewer than 32 stages together. Throws
 /// ShapeError for another number of elements.
 bool decide(const Tensor& condition, Location where = Location::current());
 

@@ -38,9 +38,11 @@ Tensor add_at(const Arg& x, const std::vector<Index>& index, const Arg& values);
 template <std::integral I> Tensor add_at(const Arg& x, std::initializer_list<I> places, const Arg& values) {  // {0, 2} lists places, as in x({0, 2})
   return add_at(x, Index(places, x.where()), values);
 }
-/// The same with products, minima and maxima: NumPy's multiply.at, minimum.at and maximum.at. NaN stays NaN.
+/// Multiplies likewise: NumPy's multiply.at.
 Tensor multiply_at(const Arg& x, const std::vector<Index>& index, const Arg& values);
+/// Takes the smaller value likewise: NumPy's minimum.at. NaN stays NaN.
 Tensor minimum_at(const Arg& x, const std::vector<Index>& index, const Arg& values);
+/// Takes the larger value likewise: NumPy's maximum.at. NaN stays NaN.
 Tensor maximum_at(const Arg& x, const std::vector<Index>& index, const Arg& values);
 /// The order in which the values of one place are combined. in_pairs first combines the values with each other, in pairs, and then the result with x; the
 /// function has to be associative. one_by_one combines each value in turn with x, at most a thousand values for a place.

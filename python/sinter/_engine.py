@@ -10,7 +10,7 @@ from ._core import Array, DType
 from ._functions import asarray
 from ._progress import progress
 
-__all__ = ("configure counters dump_kernels eval explain explain_boundary Explanation freeze fused interrupt kernels load_plan Model options placeholder profile reset_peak set_name synchronize timeline trim tune").split()
+__all__ = ("configure counters dump_kernels eval explain explain_boundary Explanation freeze fused interrupt kernels load_plan Model options placeholder profile reset_peak set_name synchronize timeline trim tune while_loop").split()
 
 
 def eval(*arrays):
@@ -310,6 +310,40 @@ def freeze(function):
     return FrozenFunction(function)
 
 
+def while_loop(condition, body, state):
+    """Returns the last of the states `state`, `body(state)`, `body(body(state))`, ..., the first for which `condition` is false.
+
+    In a frozen function the body is planned once, and a call runs its plan as often as needed; a Python `while` there has a plan for each round. A state is
+    an array, or a tree of tuples, lists and dictionaries of arrays, whose structure, shapes and dtypes stay the same. Numbers in it become arrays.
+    """
+    def arrays(tree):
+        if isinstance(tree, (tuple, list)) and not hasattr(tree, "_fields"):
+            return type(tree)(map(arrays, tree))
+        if isinstance(tree, dict):
+            return type(tree)((key, arrays(part)) for key, part in tree.items())
+        return asarray(tree) if isinstance(tree, (bool, int, float, complex)) else tree
+
+    state = arrays(state)
+    if not _core.is_freezing():
+        while condition(state):
+            state = arrays(body(state))
+            leaves = []
+            _flatten(state, leaves)
+            _core.eval(*leaves)
+        return state
+    leaves = []
+    form = _flatten(state, leaves)
+
+    def round(_, *given):
+        changed = arrays(body(_unflatten(form, iter(given))))
+        results = []
+        if _flatten(changed, results) != form:
+            raise _core.ValueError("while_loop: the body returns another structure than the state that it was given")
+        return (asarray(condition(changed)), *results)
+
+    return _unflatten(form, iter(_core.loop(asarray(condition(state)), leaves, round)))
+
+
 class LoadedFunction:
     """A frozen function from a file. It takes the arguments of the saved function and returns its results."""
 
@@ -340,6 +374,10 @@ class LoadedFunction:
     def inputs(self):
         """Returns the dtypes and shapes of the arrays that the function takes. A size that may differ has a name."""
         return self._function.inputs()
+
+    def missing(self):
+        """The paths through conditions for which the file has no plan, and why."""
+        return self._function.missing()
 
     def serves(self):
         """Returns the sizes for which each plan of the file is valid."""

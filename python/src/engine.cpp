@@ -328,6 +328,7 @@ void add_engine(nb::module_& module) {
       .def("note", &Function::note)
       .def("explain", [](const Function& f) { return f.explain(); })
       .def("serves", &Function::serves)
+      .def("missing", &Function::missing)
       .def("plans", &Function::plans)
       .def("inputs", [](const Function& f) {
         std::vector<std::string> specs;
@@ -339,6 +340,17 @@ void add_engine(nb::module_& module) {
     for (nb::handle spec : specs) read.push_back(spec_of(spec));
     const Location where = location();
     return released([&] { return sinter::freeze(Function::Formula(Formula(std::move(formula))), read, {}, where); });
+  });
+  module.def("is_freezing", &is_freezing);
+  // A loop whose round maps its number and its state to whether another one follows, and the new state.
+  module.def("loop", [](nb::handle go, nb::handle state, nb::object round) {
+    const auto body = [&](const Tensor& number, const std::vector<Tensor>& before) {
+      std::vector<Tensor> arguments{number};
+      arguments.insert(arguments.end(), before.begin(), before.end());
+      std::vector<Tensor> made = tensors_in(round(*as_tuple(arguments)));
+      return LoopRound{made.at(0), {made.begin() + 1, made.end()}};
+    };
+    return as_tuple(loop({.go = tensors_in(nb::make_tuple(go)).front(), .state = tensors_in(state), .body = body}, location()).state);
   });
   module.def(
       "load_plan",

@@ -57,7 +57,7 @@ class StagedFunction {
   const Stage& complete(Location where);
 
  private:
-  static constexpr std::size_t kMaxStages = 64;
+  static constexpr std::size_t kMaxStages = 32;
   struct Run;
 
   std::vector<Tensor> run(Stage& stage, Run& run, Location where);
