@@ -1,6 +1,7 @@
 #include "fuse/merge.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <tsl/robin_set.h>
 
 #include <algorithm>
@@ -370,10 +371,20 @@ class Merger {
     context_.refused->push_back({x.kernel.roots.front().node, y.kernel.roots.front().node, std::move(why)});
     return false;
   }
-  static std::string points_of(const Group& group) {
+  /// Returns a text such as "(64,) rows of (1024,) along axis 1 of (64, 1024)".
+  std::string points_of(const Group& group) const {
     const auto begin = group.kernel.sizes.begin(), rows = begin + group.kernel.parallel;
     const std::string points = to_string(Sizes(begin, rows));
-    return group.kernel.row_axes() > 0 ? fmt::format("{} rows of {}", points, to_string(Sizes(rows, group.kernel.sizes.end()))) : points + " points";
+    if (group.kernel.row_axes() == 0) return points + " points";
+    std::string text = fmt::format("{} rows of {}", points, to_string(Sizes(rows, group.kernel.sizes.end())));
+    for (const Value& value : group.kernel.values) {
+      if (value.kind == Value::Kind::load || value.node < 0) continue;
+      const Node& node = graph_.nodes[value.node];
+      if (!trace::is_reduction(node.op) && node.op != trace::Op::scan) continue;
+      const std::vector<int> axes = trace::is_reduction(node.op) ? node.axes() : std::vector<int>{node.axis(0)};
+      return fmt::format("{} along {} {} of {}", text, axes.size() == 1 ? "axis" : "axes", fmt::join(axes, ", "), to_string(graph_.nodes[node.inputs[0]].shape));
+    }
+    return text;
   }
 
   bool read_by_others(int node, int a, int b) const {
