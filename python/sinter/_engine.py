@@ -207,9 +207,9 @@ class _Recorded:
         finally:
             _recording.depth -= 1
         if len(self._forms) > 4096:
-            self._forms.clear()
-        if self._decides and any(form != other for other in self._forms.values()):
-            raise _core.ValueError(f"freeze: {getattr(self._formula, '__name__', 'the function')} returns other structures or numbers on another path; on all paths it must return equally many arrays in the same structure")
+            self._forms.pop(next(iter(self._forms)))
+        if self._decides and form != self._forms.get(tuple([x.shape for x in inputs]), form):
+            raise _core.ValueError(f"freeze: {getattr(self._formula, '__name__', 'the function')} returns other structures or numbers on another path; on all paths it must return equally many arrays, real or complex, in the same structure")
         self._forms[tuple([x.shape for x in inputs])] = form
         self._one_array = self._one_array and form == "array"
         return form, tuple(results) or (_NOTHING,)
@@ -218,7 +218,7 @@ class _Recorded:
         results = self.function(*leaves)
         if self._one_array:
             return results[0]
-        form = self._forms.get(tuple([x.shape for x in leaves])) or (next(iter(self._forms.values())) if self._decides else None) or self._record([_core.placeholder(x.dtype, list(x.shape)) for x in leaves])[0]
+        form = self._forms.get(tuple([x.shape for x in leaves])) or self._record([_core.placeholder(x.dtype, list(x.shape)) for x in leaves])[0]
         return _unflatten(form, iter(results))
 
 

@@ -56,6 +56,12 @@ struct FormulaError : Error {
   std::shared_ptr<nb::python_error> original;
 };
 
+/// The same for a KeyboardInterrupt.
+struct FormulaInterrupt : Interrupted {
+  explicit FormulaInterrupt(nb::python_error&& raised) : Interrupted(raised.what()), original(std::make_shared<nb::python_error>(std::move(raised))) {}
+  std::shared_ptr<nb::python_error> original;
+};
+
 /// Sets Python's error from the C++ exception that is being handled.
 void set_error() noexcept;
 /// Calls `make`, which returns an object, for a slot of CPython. If it throws, sets the error and returns a null pointer.

@@ -180,7 +180,7 @@ struct Formula {
       return tensors_in((*function)(*as_tuple(inputs)));
     } catch (nb::python_error& raised) {
       if (raised.matches(undecided)) throw Undecided{};
-      if (!raised.matches(PyExc_Exception)) throw;
+      if (raised.matches(PyExc_KeyboardInterrupt)) throw FormulaInterrupt(std::move(raised));
       throw FormulaError(std::move(raised));
     }
   }

@@ -62,6 +62,8 @@ void set_error() noexcept {
     e.restore();
   } catch (const FormulaError& e) {
     e.original->restore();
+  } catch (const FormulaInterrupt& e) {
+    e.original->restore();
   } catch (const nb::cast_error&) {
     PyErr_SetString(PyExc_TypeError, "an argument has a type that this function does not take");
   } catch (const table::Fault& fault) {

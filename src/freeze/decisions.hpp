@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "sinter/errors.hpp"
 #include "sinter/freeze.hpp"
 #include "trace/record.hpp"
 #include "trace/site.hpp"
@@ -20,6 +21,11 @@ struct Turn {
   Kind kind{};
   std::optional<std::vector<Turn>> through = {};  // at a loop: turns that lead through a round to its end, once they are known; see Decisions
   friend bool operator==(const Turn&, const Turn&) = default;
+};
+
+/// Thrown for sizes with which a formula makes other decisions than with those of its first recording.
+struct OtherDecisions : ValueError {
+  using ValueError::ValueError;
 };
 
 /// Where a recording ends.
@@ -62,6 +68,7 @@ class Decisions {
   std::size_t state() const { return state_; }
 
  private:
+  [[noreturn]] void finish(End end, std::size_t state = 0);
   const Turn* turn(std::vector<RecordedPtr> values, const Site& site);
   Tensor introduce(const Shape& shape, DType dtype, const char* name);
 
@@ -74,6 +81,7 @@ class Decisions {
   std::vector<std::vector<RecordedPtr>> decided_;
   std::vector<Tensor> introduced_, round_results_;
   End end_ = End::results;
+  bool ended_ = false;
   Site last_;
   std::size_t state_ = 0, collecting_ = 0;
 };

@@ -9,6 +9,7 @@
 
 #include "engine/reach.hpp"
 #include "engine/retry.hpp"
+#include "freeze/decisions.hpp"
 #include "freeze/served_sizes.hpp"
 #include "fuse/passes.hpp"
 #include "sinter/counted.hpp"
@@ -423,7 +424,19 @@ std::shared_ptr<const Bound> FrozenFunction::bound_for(const AxisSizes& sizes, L
   if (auto known = find()) return known;
   const std::lock_guard one(making_);
   if (auto known = find()) return known;  // another thread has made the plan meanwhile
-  std::shared_ptr<const Bound> made = formula_ ? bind_recorded(sizes, where) : bind_loaded(sizes, where);
+  constexpr std::size_t kMaxOthers = 4096;
+  {
+    const std::lock_guard lock(mutex_);
+    if (others_.contains(sizes)) throw OtherDecisions("");  // recorded before
+  }
+  std::shared_ptr<const Bound> made;
+  try {
+    made = formula_ ? bind_recorded(sizes, where) : bind_loaded(sizes, where);
+  } catch (const OtherDecisions&) {
+    const std::lock_guard lock(mutex_);
+    if (others_.size() < kMaxOthers) others_.insert(sizes);
+    throw;
+  }
   const std::lock_guard lock(mutex_);
   bound_.insert(bound_.begin(), {sizes, made});
   if (bound_.size() > kMaxBound) bound_.pop_back();

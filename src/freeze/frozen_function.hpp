@@ -5,6 +5,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -141,8 +142,9 @@ class FrozenFunction {
   std::atomic<int> plan_count_{0};
   mutable Once described_;  // a file's plans do not change, so serves_ is made once, when it is first requested
   mutable std::vector<std::string> serves_;
-  mutable std::mutex mutex_;    // guards bound_
+  mutable std::mutex mutex_;    // guards bound_ and others_
   std::vector<BoundAt> bound_;  // the most recently called first
+  std::set<AxisSizes> others_;  // sizes with other decisions
 };
 
 }  // namespace sinter::freezing

@@ -69,9 +69,10 @@ struct FilePlan {
 };
 
 struct FileStage {
-  std::uint32_t before = 0;                  // the number of the stage before, which precedes it; the first stage has none
+  static constexpr std::uint32_t kFirst = ~std::uint32_t{0};
+  std::uint32_t before = kFirst;             // the number of the stage before, which precedes it in the list
   std::uint8_t turn_kind = 0, end_kind = 0;  // the turn that leads here, and where it ends
-  std::uint64_t state = 0, counters = 0;     // see StagePath
+  std::uint64_t state = 0, counters = 0, collected = 0;  // see StagePath
   Place decision;
   std::vector<std::string> missing;  // see Stage
   std::uint64_t results = 0;
@@ -289,26 +290,27 @@ std::shared_ptr<const Planned> planned_of(FilePlan& from, KernelsOfFile& kernels
 
 /// Checks that the stages form a tree, and that each has the values to which its end refers. A call checks the values that stages give to each other.
 void check_stages(const Description& all) {
+  constexpr std::uint64_t kMaxCollected = 1 << 20;
   require(!all.stages.empty(), "the stages");
-  std::set<std::pair<std::uint32_t, Turn::Kind>> ways;
   for (std::size_t k = 0; k < all.stages.size(); ++k) {
     const FileStage& stage = all.stages[k];
     require(stage.turn_kind <= static_cast<int>(Turn::Kind::after) && stage.end_kind <= static_cast<int>(End::round), "the stages");
     require(!stage.plans.empty() && stage.missing.size() == std::tuple_size_v<decltype(Stage::missing)>, "the stages");
     require(stage.end() == End::results ? stage.results == all.outputs.size() : stage.results > stage.state, "the stages");
-    if (k == 0) {
-      require(stage.further.empty() && stage.counters == 0, "the stages");
+    require(stage.collected <= kMaxCollected, "the stages");
+    if (stage.before == FileStage::kFirst) {
+      require(stage.further.empty() && stage.counters == 0 && stage.end() != End::round, "the stages");
       continue;
     }
-    require(stage.before < k && ways.emplace(stage.before, stage.turn()).second, "the stages");
+    require(k > 0 && stage.before < k, "the stages");
     const FileStage& before = all.stages[stage.before];
     const bool fits = stage.turn() == Turn::Kind::yes || stage.turn() == Turn::Kind::no ? before.end() == End::condition : before.end() == End::loop;
-    require(fits && before.counters <= stage.counters && stage.counters <= before.counters + 1, "the stages");
+    require(fits && stage.counters == before.counters + (stage.turn() == Turn::Kind::after && before.collected > 0), "the stages");
     require(stage.turn() != Turn::Kind::after || stage.further.size() >= before.state, "the stages");
     if (stage.end() == End::round) {
       std::size_t into = k;  // the first stage of the round
-      while (into > 0 && all.stages[into].turn() != Turn::Kind::round) into = all.stages[into].before;
-      require(into > 0 && all.stages[all.stages[into].before].state == stage.state, "the stages");
+      while (all.stages[into].before != FileStage::kFirst && all.stages[into].turn() != Turn::Kind::round) into = all.stages[into].before;
+      require(all.stages[into].before != FileStage::kFirst && all.stages[all.stages[into].before].state == stage.state, "the stages");
     }
   }
 }
@@ -351,7 +353,7 @@ StagedFunction::Loaded read(std::string_view file, const std::shared_ptr<unsigne
   }
   KernelsOfFile kernels(all.kernels, at.target);
   const std::shared_ptr<unsigned char> contents(mapped, mapped.get() + header.contents_at);
-  StagedFunction::Loaded loaded{nullptr, all.outputs, all.note};
+  StagedFunction::Loaded loaded{{}, all.outputs, all.note};
   std::vector<Stage*> made;
   for (FileStage& from : all.stages) {
     std::vector<InputSpec> with_counters = specs;
@@ -365,15 +367,17 @@ StagedFunction::Loaded read(std::string_view file, const std::shared_ptr<unsigne
       to.rules = std::move(plan.rules);
       to.planned = planned_of(plan, kernels, at.target);
     }
-    std::unique_ptr<Stage>& place = made.empty() ? loaded.first : made[from.before]->next[static_cast<std::size_t>(from.turn())];
-    place = made.empty() ? std::make_unique<Stage>() : stage_after(*made[from.before], from.turn());
+    const bool is_first = from.before == FileStage::kFirst;
+    Stages& places = is_first ? loaded.first : made[from.before]->next[static_cast<std::size_t>(from.turn())];
+    Stage* const place = places.emplace_back(is_first ? std::make_unique<Stage>() : stage_after(*made[from.before], from.turn())).get();
     place->path.end = from.end();
     place->path.state = static_cast<std::size_t>(from.state);
     place->path.counters = static_cast<std::size_t>(from.counters);
+    place->path.round.collected = static_cast<std::size_t>(from.collected);
     place->path.decision = {interned(from.decision.called), {interned(from.decision.file), from.decision.line}};
     std::copy(from.missing.begin(), from.missing.end(), place->missing.begin());
     place->function = std::make_unique<FrozenFunction>(std::move(function));
-    made.push_back(place.get());
+    made.push_back(place);
   }
   return loaded;
 }
@@ -381,7 +385,7 @@ StagedFunction::Loaded read(std::string_view file, const std::shared_ptr<unsigne
 }  // namespace
 
 void save_plans(const std::string& path, StagedFunction& function, std::string_view note, const trace::Site& site) {
-  const Stage& first = function.complete(site.where);
+  const Stages& first = function.complete(site.where);
   Description all;
   all.note = note;
   const Target& target = function.at().target;
@@ -406,6 +410,7 @@ void save_plans(const std::string& path, StagedFunction& function, std::string_v
                  static_cast<std::uint8_t>(stage_path.end),
                  stage_path.state,
                  stage_path.counters,
+                 stage_path.round.collected,
                  {decision.op, decision.where.file, decision.where.line, 0},
                  {stage.missing.begin(), stage.missing.end()},
                  stage.function->results(),
@@ -414,9 +419,9 @@ void save_plans(const std::string& path, StagedFunction& function, std::string_v
     for (const FrozenPlan& plan : stage.function->plans_to_save(site)) to.plans.push_back(described(plan, target.kind(), contents, kernels));
     all.stages.push_back(std::move(to));
     for (std::size_t next = 0; next < stage.next.size(); ++next)
-      if (stage.next[next]) add(*stage.next[next], number, static_cast<Turn::Kind>(next));
+      for (const auto& after : stage.next[next]) add(*after, number, static_cast<Turn::Kind>(next));
   };
-  add(first, 0, Turn::Kind::no);
+  for (const auto& stage : first) add(*stage, FileStage::kFirst, Turn::Kind::no);
   all.kernels.resize(kernels.size());
   for (const auto& [entry, number] : kernels) all.kernels[static_cast<std::size_t>(number)] = entry;
   ArchiveWriter description;

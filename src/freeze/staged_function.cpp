@@ -43,7 +43,7 @@ std::string prefix(const Stage& stage) {
 
 InputSpec counter_spec(std::size_t loop) {
   constexpr std::int64_t kUsualRounds = 5;
-  const std::string name = loop == 0 ? "loop rounds" : fmt::format("loop {} rounds", loop + 1);
+  const std::string name = fmt::format("rounds of loop {}", loop + 1);
   return {DType::bool_, {AxisSize(name, kUsualRounds)}, name};
 }
 
@@ -61,10 +61,7 @@ std::unique_ptr<Stage> stage_after(const Stage& stage, Turn::Kind turn) {
 StagedFunction::StagedFunction(Function::Formula formula, std::vector<InputSpec> specs, std::vector<std::string> names, Location where)
     : formula_(std::move(formula)), names_(std::move(names)) {
   if (!formula_) fail<ValueError>({"freeze", where}, "the formula is empty");
-  first_ = std::make_unique<Stage>();
-  const auto record = [this, path = &first_->path](std::vector<Tensor>& inputs) { return record_stage(formula_, *path, inputs); };
-  first_->function = std::make_unique<FrozenFunction>(record, std::move(specs), where);
-  if (first_->path.end == End::results) check_count(*first_, where);
+  usual_ = &make(nullptr, Turn::Kind::no, specs, where);
 }
 
 /// All paths give the same number of results.
@@ -78,48 +75,72 @@ void StagedFunction::check_count(const Stage& last, Location where) {
   results_ = results;
 }
 
-/// Returns the specs of the formula's inputs, and one for each counter of rounds.
-std::vector<InputSpec> StagedFunction::specs_after(const StagePath& path) const {
+/// Returns the specs of the inputs of the stages after a turn, without the values that earlier stages hand on.
+std::vector<InputSpec> StagedFunction::specs_after(const Stage* before, Turn::Kind turn) const {
   std::vector<InputSpec> specs = inputs();
-  for (std::size_t loop = 0; loop < path.counters; ++loop) specs.push_back(counter_spec(loop));
+  if (!before) return specs;
+  const std::size_t counters = before->path.counters + (turn == Turn::Kind::after && before->path.round.collected > 0);
+  for (std::size_t loop = 0; loop < counters; ++loop) specs.push_back(counter_spec(loop));
   return specs;
 }
 
-/// Plans a stage for loops without rounds and with one round, which need plans of their own; of more than two loops, for one of them at a time.
-void StagedFunction::prepare_rounds(const Stage& stage, Location where) {
-  constexpr std::int64_t kFew[] = {0, 1};
-  const std::size_t counters = stage.path.counters;
-  for (std::size_t a = 0; a < counters; ++a)
-    for (const std::int64_t rounds : kFew) {
-      stage.function->prepare({{counter_spec(a).name, rounds}}, where);
-      if (counters != 2 || a > 0) continue;
-      for (const std::int64_t others : kFew) stage.function->prepare({{counter_spec(0).name, rounds}, {counter_spec(1).name, others}}, where);
-    }
+/// Makes another stage after a turn, planned first for the sizes in the specs.
+Stage& StagedFunction::make(Stage* before, Turn::Kind turn, const std::vector<InputSpec>& specs, Location where) {
+  auto made = before ? stage_after(*before, turn) : std::make_unique<Stage>();
+  if (before && before->path.end == End::loop) {
+    made->path.turns.back().through = before->path.round.turns;
+    if (turn == Turn::Kind::after) made->path.counters += before->path.round.collected > 0;
+  }
+  const auto record = [this, path = &made->path](std::vector<Tensor>& inputs) { return record_stage(formula_, *path, inputs); };
+  made->function = std::make_unique<FrozenFunction>(record, specs, where);
+  if (made->path.end == End::results) check_count(*made, where);
+  return *stages_at(before, turn).emplace_back(std::move(made));
 }
 
-/// Returns the stage after a turn. Makes it if the formula is there.
-Stage& StagedFunction::next(Stage& stage, Turn::Kind turn, Location where) {
-  const std::lock_guard lock(mutex_);
-  std::unique_ptr<Stage>& after = stage.next[number(turn)];
-  if (after) return *after;
-  std::unique_ptr<Stage> made = stage_after(stage, turn);
-  if (!formula_) fail<ValueError>({"Function", where}, fmt::format("the file has no plan {}{}", prefix(*made), stage.missing[number(turn)]));
-  made->path.turns.back().through = stage.path.round.turns;
-  if (turn == Turn::Kind::after) made->path.counters += stage.path.round.collected > 0;
-  const auto record = [this, path = &made->path](std::vector<Tensor>& inputs) { return record_stage(formula_, *path, inputs); };
-  made->function = std::make_unique<FrozenFunction>(record, specs_after(made->path), where);
-  if (made->path.end == End::results) check_count(*made, where);
-  prepare_rounds(*made, where);
-  for (const auto& sizes : prepared_) made->function->prepare(sizes, where);
-  after = std::move(made);
-  return *after;
+/// Returns the stage after a turn with which the work, a function of a FrozenFunction, succeeds. If the formula makes other decisions for the sizes of the work in
+/// all known stages, makes another one for the sizes in the specs.
+template <class Work>
+Stage& StagedFunction::try_stages(Stage* before, Turn::Kind turn, const std::vector<InputSpec>& specs, const Work& work, Location where) {
+  std::string why;
+  std::size_t tried = 0;
+  const auto try_known = [&]() -> Stage* {
+    for (;; ++tried) {
+      Stage* stage;
+      {
+        const std::lock_guard lock(mutex_);
+        const Stages& known = stages_at(before, turn);
+        if (tried == known.size()) return nullptr;
+        stage = known[tried].get();
+      }
+      try {
+        work(*stage->function);
+        return stage;
+      } catch (const OtherDecisions&) {
+      } catch (const ShapeError& error) {  // a file has no plan for these sizes in this stage
+        if (formula_) throw;
+        why = error.what();
+      }
+    }
+  };
+  if (Stage* const stage = try_known()) return *stage;
+  if (!formula_) {
+    if (!why.empty()) throw ShapeError(why);
+    fail<ValueError>({"Function", where}, fmt::format("the file has no plan {}{}", prefix(*stage_after(*before, turn)), before->missing[number(turn)]));
+  }
+  for (;;) {
+    {
+      const std::lock_guard lock(mutex_);
+      if (tried == stages_at(before, turn).size()) make(before, turn, specs, where);
+    }
+    if (Stage* const stage = try_known()) return *stage;
+  }
 }
 
 /// The values that a call has computed between its stages.
 struct StagedFunction::Run {
   const std::vector<Tensor>& inputs;
-  std::vector<Tensor> counters, introduced, kept;
-  std::vector<Turn::Kind> turns;
+  std::vector<Tensor> counters = {}, introduced = {}, kept = {};
+  std::vector<const Stage*> stages = {};
 
   std::vector<Tensor> given() const {
     std::vector<Tensor> all = inputs;
@@ -151,7 +172,7 @@ Tensor stacked(const std::vector<Tensor>& rounds, Location where) {
 /// Runs the rounds of a loop from its first state, and then adds the last state and the collected values to the inputs of the stages behind it.
 void StagedFunction::run_loop(Stage& stage, std::vector<Tensor> state, Run& run, Location where) {
   const std::size_t size = stage.path.state;
-  std::vector<std::vector<Tensor>> collected;
+  std::vector<std::vector<Tensor>> collected(stage.path.round.collected);
   std::int64_t rounds = 0;
   bool go = state.front().item<bool>(where);
   state.erase(state.begin());
@@ -159,106 +180,182 @@ void StagedFunction::run_loop(Stage& stage, std::vector<Tensor> state, Run& run,
     Run within = run;
     within.introduced.push_back(from_bytes(&rounds, DType::int64, 1, Shape{}, where));
     within.introduced.insert(within.introduced.end(), state.begin(), state.end());
-    std::vector<Tensor> made = this->run(next(stage, Turn::Kind::round, where), within, where);
+    std::vector<Tensor> made = this->run(&stage, Turn::Kind::round, within, where);
+    if (made.size() != 1 + size + collected.size())
+      fail<ShapeError>(stage.path.decision, fmt::format("one round collects {}, another {}", counted(collected.size(), "value"), made.size() - 1 - size));
     go = made.front().item<bool>(where);
-    collected.resize(made.size() - 1 - size);
     for (std::size_t k = 0; k < collected.size(); ++k) collected[k].push_back(std::move(made[1 + size + k]));
     std::move(made.begin() + 1, made.begin() + 1 + static_cast<std::ptrdiff_t>(size), state.begin());
   }
-  const Stage& after = next(stage, Turn::Kind::after, where);
   run.introduced.insert(run.introduced.end(), state.begin(), state.end());
-  if (after.path.counters == stage.path.counters) return;
+  if (collected.empty()) return;
   const std::vector<std::byte> counter(static_cast<std::size_t>(rounds));  // only its length counts
   run.counters.push_back(from_bytes(counter.data(), DType::bool_, counter.size(), {rounds}, where));
-  collected.resize(after.function->further().size() - run.introduced.size() - run.kept.size());
   for (const auto& list : collected) run.introduced.push_back(stacked(list, where));
 }
 
-/// Runs the stages from one on up to the end of the formula or of the round, and returns its results.
-std::vector<Tensor> StagedFunction::run(Stage& first, Run& run, Location where) {
-  Stage* stage = &first;
+/// Runs the stages after a turn up to the end of the formula or of the round, and returns its results.
+std::vector<Tensor> StagedFunction::run(Stage* before, Turn::Kind turn, Run& run, Location where) {
   for (;;) {
-    std::vector<Tensor> results = stage->function->call(run.given(), where);
-    if (!stage->path.decides()) return results;
-    const auto kept = results.begin() + 1 + static_cast<std::ptrdiff_t>(stage->path.state);
+    const std::vector<Tensor> given = run.given();
+    std::vector<InputSpec> specs = specs_after(before, turn);
+    for (std::size_t k = 0; k < specs.size() && k < given.size(); ++k)
+      for (std::size_t axis = 0; axis < specs[k].shape.size() && axis < given[k].shape().size(); ++axis) specs[k].shape[axis].size = given[k].shape()[axis];
+    std::vector<Tensor> results;
+    Stage& stage = try_stages(
+        before, turn, specs, [&](FrozenFunction& function) { results = function.call(given, where); }, where);
+    run.stages.push_back(&stage);
+    if (!stage.path.decides()) return results;
+    const auto kept = results.begin() + 1 + static_cast<std::ptrdiff_t>(stage.path.state);
     run.kept.insert(run.kept.end(), std::make_move_iterator(kept), std::make_move_iterator(results.end()));
     results.erase(kept, results.end());
-    Turn::Kind turn = Turn::Kind::after;
-    if (stage->path.end == End::condition) turn = results.front().item<bool>(where) ? Turn::Kind::yes : Turn::Kind::no;
-    else run_loop(*stage, std::move(results), run, where);
-    run.turns.push_back(turn);
-    stage = &next(*stage, turn, where);
+    turn = Turn::Kind::after;
+    if (stage.path.end == End::condition) turn = results.front().item<bool>(where) ? Turn::Kind::yes : Turn::Kind::no;
+    else run_loop(stage, std::move(results), run, where);
+    before = &stage;
   }
 }
 
 std::vector<Tensor> StagedFunction::call(const std::vector<Tensor>& inputs, Location where) {
-  if (!first_->path.decides()) return first_->function->call(inputs, where);
-  Run run{inputs, {}, {}, {}, {}};
-  std::vector<Tensor> results = this->run(*first_, run, where);
+  if (!usual_->path.decides() && (formula_ || first_.size() == 1)) {
+    try {
+      return usual_->function->call(inputs, where);
+    } catch (const OtherDecisions&) {  // the formula decides for these sizes
+    }
+  }
+  Run run{inputs};
+  std::vector<Tensor> results = this->run(nullptr, Turn::Kind::no, run, where);
   const std::lock_guard lock(mutex_);
-  called_ = std::move(run.turns);
+  called_ = std::move(run.stages);
   return results;
 }
 
-void StagedFunction::prepare(const std::map<std::string, std::int64_t>& sizes, Location where) {
-  for (const Stage* stage : stages()) stage->function->prepare(sizes, where);
-  const std::lock_guard lock(mutex_);
-  prepared_.push_back(sizes);
+namespace {
+
+/// Returns the sizes with each set of numbers of rounds that need plans of their own: none, one, and several; for more than three loops, one of them at a time.
+std::vector<std::map<std::string, std::int64_t>> with_rounds(const std::map<std::string, std::int64_t>& sizes, std::size_t counters) {
+  std::vector<std::map<std::string, std::int64_t>> all{sizes};
+  for (std::size_t loop = 0; loop < counters; ++loop) {
+    const std::size_t others = counters <= 3 ? all.size() : 1;
+    for (std::size_t k = 0; k < others; ++k)
+      for (const std::int64_t rounds : {0, 1}) {
+        all.push_back(all[k]);
+        all.back()[counter_spec(loop).name] = rounds;
+      }
+  }
+  return all;
 }
 
-const Stage& StagedFunction::complete(Location where) {
-  if (!formula_) fail<ValueError>({"Function::save", where}, "the function was loaded; copy its file instead");
-  std::size_t count = stages().size();
-  std::vector<Stage*> list{first_.get()};
-  for (std::size_t k = 0; k < list.size(); ++k)
-    for (const Turn::Kind turn : turns_at(*list[k])) {
-      const bool is_new = !list[k]->next[number(turn)];
-      std::string& missing = list[k]->missing[number(turn)];
-      missing = fmt::format("save() adds stages up to {}, and the formula has more; call the function on such a path before it is saved", kMaxStages);
-      if (is_new && count >= kMaxStages) continue;
-      try {
-        list.push_back(&next(*list[k], turn, where));
-        count += is_new;
-      } catch (const InternalError&) {
-        throw;
-      } catch (const Error& error) {                 // this path cannot be planned
-        const std::string_view text = error.what();  // of a Python function, a traceback and the error
-        missing = text.substr(text.rfind('\n') + 1);
-      }
+}  // namespace
+
+/// Plans the stages after a turn for these sizes.
+void StagedFunction::prepare_stages(Stage* before, Turn::Kind turn, const NamedSizes& sizes, Location where) {
+  const std::vector<InputSpec> specs = specs_after(before, turn);
+  for (const NamedSizes& all : with_rounds(sizes, specs.size() - inputs().size())) {
+    std::vector<InputSpec> at = specs;
+    for (InputSpec& spec : at)
+      for (AxisSize& axis : spec.shape)
+        if (const auto found = all.find(axis.name); found != all.end()) axis.size = found->second;
+    try {
+      try_stages(
+          before, turn, at, [&](FrozenFunction& function) { function.prepare(all, where); }, where);
+    } catch (const OtherDecisions&) {  // for these sizes the formula does not come here
     }
-  return *first_;
+  }
+}
+
+void StagedFunction::prepare(const NamedSizes& sizes, Location where) {
+  prepare_stages(nullptr, Turn::Kind::no, sizes, where);
+  {
+    const std::lock_guard lock(mutex_);
+    prepared_.push_back(sizes);
+  }
+  if (formula_ && usual_->path.decides()) complete(where);
+}
+
+const Stages& StagedFunction::complete(Location where) {
+  if (!formula_) fail<ValueError>({"Function::save", where}, "the function was loaded; copy its file instead");
+  std::vector<NamedSizes> sizes{{}};
+  {
+    const std::lock_guard lock(mutex_);
+    sizes.insert(sizes.end(), prepared_.begin(), prepared_.end());
+  }
+  std::size_t count = stages().size();
+  bool ends = false;
+  std::string first_missing;
+  std::vector<Stage*> list;
+  for (const auto& stage : first_) list.push_back(stage.get());
+  for (std::size_t k = 0; k < list.size(); ++k) {
+    ends |= list[k]->path.end == End::results;
+    for (const Turn::Kind turn : turns_at(*list[k])) {
+      const Stages& after = list[k]->next[number(turn)];
+      std::string& missing = list[k]->missing[number(turn)];
+      const std::size_t before = after.size();
+      missing = fmt::format("save() adds stages up to {}, and the formula has more; call the function on such a path before it is saved", kMaxStages);
+      for (const NamedSizes& one : sizes) {
+        if (after.empty() && count >= kMaxStages) break;
+        try {
+          prepare_stages(list[k], turn, one, where);
+        } catch (const InternalError&) {
+          throw;
+        } catch (const Interrupted&) {
+          throw;
+        } catch (const std::exception& error) {  // this path cannot be planned for these sizes
+          const std::string_view text = error.what();  // of a Python function, a traceback and the error
+          missing = text.substr(text.rfind('\n') + 1);
+        }
+      }
+      count += after.size() - before;
+      if (after.empty() && first_missing.empty()) first_missing = missing;
+      for (const auto& stage : after) list.push_back(stage.get());
+    }
+  }
+  if (!ends) fail<ShapeError>({"Function::save", where}, fmt::format("no path through the formula can be planned: {}", first_missing));
+  return first_;
 }
 
 /// Returns all stages, each before those that follow it.
 std::vector<const Stage*> StagedFunction::stages() const {
   const std::lock_guard lock(mutex_);
-  std::vector<const Stage*> list{first_.get()};
+  std::vector<const Stage*> list;
+  for (const auto& stage : first_) list.push_back(stage.get());
   for (std::size_t k = 0; k < list.size(); ++k)
-    for (const Turn::Kind turn : turns_at(*list[k]))
-      if (const Stage* after = list[k]->next[number(turn)].get()) list.push_back(after);
+    for (const Stages& after : list[k]->next)
+      for (const auto& stage : after) list.push_back(stage.get());
   return list;
 }
 
-/// Returns the stages of the last call, and of the first known path through a round of each loop; without a call, those of the first known path.
+/// Returns the stages of the last call, without a call those of the first known path, and those of the first known path through a round of each loop.
 std::vector<const Stage*> StagedFunction::called() const {
   const std::lock_guard lock(mutex_);
   std::vector<const Stage*> way;
-  const auto follow = [&](const auto& self, const Stage* stage, std::size_t turn) -> void {
-    while (stage) {
-      way.push_back(stage);
-      const Stage* next = nullptr;
-      for (const Turn::Kind kind : turns_at(*stage)) {
-        const Stage* const after = stage->next[number(kind)].get();
-        if (kind == Turn::Kind::round && after) self(self, after, called_.size());
-        else if (!next && (turn >= called_.size() || called_[turn] == kind)) next = after;
-      }
-      stage = next;
-      ++turn;
-    }
+  const auto first_of = [](const Stages& stages) { return stages.empty() ? nullptr : stages.front().get(); };
+  const auto next_of = [&](const Stage& stage) -> const Stage* {
+    for (const Turn::Kind kind : turns_at(stage))
+      if (const Stage* const next = kind == Turn::Kind::round ? nullptr : first_of(stage.next[number(kind)])) return next;
+    return nullptr;
   };
-  follow(follow, first_.get(), 0);
+  const auto add = [&](const auto& self, const Stage* stage) -> void {
+    way.push_back(stage);
+    if (stage->path.end != End::loop) return;
+    for (const Stage* within = first_of(stage->next[number(Turn::Kind::round)]); within; within = next_of(*within)) self(self, within);
+  };
+  if (!called_.empty())
+    for (const Stage* stage : called_) add(add, stage);
+  else
+    for (const Stage* stage = usual_; stage; stage = next_of(*stage)) add(add, stage);
   return way;
 }
+
+namespace {
+
+bool is_counter(const Stage& stage, const std::string& axis) {
+  for (std::size_t loop = 0; loop < stage.path.counters; ++loop)
+    if (counter_spec(loop).name == axis) return true;
+  return false;
+}
+
+}  // namespace
 
 int StagedFunction::plans() const {
   int plans = 0;
@@ -270,7 +367,7 @@ std::vector<FrozenFigures> StagedFunction::figures() const {
   std::vector<FrozenFigures> all;
   for (const Stage* stage : called()) {
     std::vector<FrozenFigures> here = stage->function->figures();
-    for (FrozenFigures& one : here) std::erase_if(one.sizes, [&](const auto& size) { return size.first.ends_with(" rounds"); });
+    for (FrozenFigures& one : here) std::erase_if(one.sizes, [&](const auto& size) { return is_counter(*stage, size.first); });
     if (all.empty()) {
       all = std::move(here);
       continue;
@@ -317,7 +414,7 @@ std::vector<std::string> StagedFunction::missing() const {
   if (formula_) return all;
   for (const Stage* stage : stages())
     for (const Turn::Kind turn : turns_at(*stage))
-      if (!stage->next[number(turn)]) all.push_back(prefix(*stage_after(*stage, turn)) + stage->missing[number(turn)]);
+      if (stage->next[number(turn)].empty()) all.push_back(prefix(*stage_after(*stage, turn)) + stage->missing[number(turn)]);
   return all;
 }
 
@@ -327,13 +424,30 @@ std::vector<std::string> StagedFunction::limits() const {
   return all;
 }
 
-bool StagedFunction::has_plan_for(const std::map<std::string, std::int64_t>& sizes) const {
-  const std::vector<const Stage*> all = stages();
-  return std::all_of(all.begin(), all.end(), [&](const Stage* stage) { return stage->function->has_plan_for(sizes); });
+bool StagedFunction::has_plan_for(const NamedSizes& sizes) const {
+  const std::lock_guard lock(mutex_);
+  const auto served = [](const auto& self, const Stages& stages, const NamedSizes& at) -> bool {
+    const auto serves = [&](const std::unique_ptr<Stage>& stage) {
+      if (!stage->function->has_plan_for(at)) return false;
+      return std::all_of(stage->next.begin(), stage->next.end(), [&](const Stages& after) {
+        if (after.empty()) return true;
+        NamedSizes next = at;
+        bool all = self(self, after, next);
+        if (after.front()->path.counters > stage->path.counters)
+          for (const std::int64_t rounds : {0, 1}) {
+            next[counter_spec(stage->path.counters).name] = rounds;
+            all = all && self(self, after, next);
+          }
+        return all;
+      });
+    };
+    return std::any_of(stages.begin(), stages.end(), serves);
+  };
+  return served(served, first_, sizes);
 }
 
 std::string StagedFunction::explain(const ExplainOptions& options) const {
-  if (!first_->path.decides()) return first_->function->explain(options);
+  if (!usual_->path.decides() && stages().size() == 1) return usual_->function->explain(options);
   std::string text;
   std::vector<Explained> plans;
   ExplainOptions how = options;

@@ -1,5 +1,5 @@
 // A formula with decisions, as a tree of frozen functions: each computes a stage of the formula, and its condition chooses the next. Without decisions the tree
-// is one function.
+// is one function. Where a formula makes other decisions for some sizes of its inputs, these have stages of their own.
 #pragma once
 #include <array>
 #include <map>
@@ -13,12 +13,16 @@
 
 namespace sinter::freezing {
 
+struct Stage;
+/// The stages after the same turns, for sizes with different decisions.
+using Stages = std::vector<std::unique_ptr<Stage>>;
+
 struct Stage {
   StagePath path;
   std::vector<Site> asked;  // the decision of each turn of the path
   std::unique_ptr<FrozenFunction> function;
-  std::array<std::unique_ptr<Stage>, 4> next;  // by the kind of turn
-  std::array<std::string, 4> missing;          // why the file of a loaded function has no next stage
+  std::array<Stages, 4> next;          // by the kind of turn
+  std::array<std::string, 4> missing;  // why the file of a loaded function has no next stage
 };
 
 /// Returns the spec of the input that counts the rounds of a loop: it has an element for each round.
@@ -32,11 +36,12 @@ class StagedFunction {
   StagedFunction(Function::Formula formula, std::vector<InputSpec> specs, std::vector<std::string> names, Location where);
   /// The contents of a plan file.
   struct Loaded {
-    std::unique_ptr<Stage> first;
+    Stages first;
     std::vector<std::string> names;
     std::string note;
   };
-  explicit StagedFunction(Loaded loaded) : names_(std::move(loaded.names)), note_(std::move(loaded.note)), first_(std::move(loaded.first)) {}
+  explicit StagedFunction(Loaded loaded)
+      : names_(std::move(loaded.names)), note_(std::move(loaded.note)), first_(std::move(loaded.first)), usual_(first_.front().get()) {}
 
   std::vector<Tensor> call(const std::vector<Tensor>& inputs, Location where);
   void prepare(const std::map<std::string, std::int64_t>& sizes, Location where);
@@ -48,23 +53,27 @@ class StagedFunction {
   std::vector<std::string> limits() const;
   std::string explain(const ExplainOptions& options) const;
 
-  const std::vector<InputSpec>& inputs() const { return first_->function->inputs(); }
+  const std::vector<InputSpec>& inputs() const { return usual_->function->inputs(); }
   const std::vector<std::string>& outputs() const { return names_; }
   const std::string& note() const { return note_; }
-  const Frozen& at() const { return first_->function->at(); }
-  /// Returns the first stage, for a file. Makes the stages after all turns of every decision, as long as there are fewer than kMaxStages; where one is not
-  /// made, the reason is stored.
-  const Stage& complete(Location where);
+  const Frozen& at() const { return usual_->function->at(); }
+  /// Returns the first stages, for a file. Makes the stages after all turns of every decision, as long as there are fewer than kMaxStages; where one is not made,
+  /// the reason is stored. Throws it if no path leads to results.
+  const Stages& complete(Location where);
 
  private:
   static constexpr std::size_t kMaxStages = 32;
   struct Run;
 
-  std::vector<Tensor> run(Stage& stage, Run& run, Location where);
+  using NamedSizes = std::map<std::string, std::int64_t>;
+
+  Stages& stages_at(Stage* before, Turn::Kind turn) { return before ? before->next[static_cast<std::size_t>(turn)] : first_; }
+  Stage& make(Stage* before, Turn::Kind turn, const std::vector<InputSpec>& specs, Location where);
+  template <class Work> Stage& try_stages(Stage* before, Turn::Kind turn, const std::vector<InputSpec>& specs, const Work& work, Location where);
+  std::vector<InputSpec> specs_after(const Stage* before, Turn::Kind turn) const;
+  void prepare_stages(Stage* before, Turn::Kind turn, const NamedSizes& sizes, Location where);
+  std::vector<Tensor> run(Stage* before, Turn::Kind turn, Run& run, Location where);
   void run_loop(Stage& stage, std::vector<Tensor> state, Run& run, Location where);
-  Stage& next(Stage& stage, Turn::Kind turn, Location where);
-  static void prepare_rounds(const Stage& stage, Location where);
-  std::vector<InputSpec> specs_after(const StagePath& path) const;
   std::vector<const Stage*> stages() const;
   std::vector<const Stage*> called() const;
   struct Served {
@@ -79,10 +88,11 @@ class StagedFunction {
   std::vector<std::string> names_;
   std::size_t results_ = 0;  // the number of results; 0 before a last stage was made
   std::string note_;
-  std::unique_ptr<Stage> first_;
+  Stages first_;
+  Stage* usual_ = nullptr;    // the first of first_, which stays the same
   mutable std::mutex mutex_;  // guards the tree, and what follows
-  std::vector<std::map<std::string, std::int64_t>> prepared_;
-  std::vector<Turn::Kind> called_;  // the turns of the last call, without those within rounds
+  std::vector<NamedSizes> prepared_;
+  std::vector<const Stage*> called_;  // the stages of the last call, without those within rounds
 };
 
 }  // namespace sinter::freezing

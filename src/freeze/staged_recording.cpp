@@ -6,6 +6,8 @@
 #include <set>
 #include <unordered_map>
 
+#include "base/hash.hpp"
+#include "freeze/recording_hash.hpp"
 #include "freeze/visit.hpp"
 #include "sinter/counted.hpp"
 #include "sinter/errors.hpp"
@@ -62,33 +64,70 @@ std::vector<RecordedPtr> values_below(const std::vector<RecordedPtr>& roots) {
   return values;
 }
 
-std::vector<RecordedPtr> kept_values(const std::vector<RecordedPtr>& decided, const std::vector<std::size_t>& numbers) {
-  std::vector<RecordedPtr> kept;
-  if (numbers.empty()) return kept;
+/// Returns a hash of the operations, types and axes of values, without their sizes.
+Hash128 structure_of(const std::vector<RecordedPtr>& values) {
+  Words words;
+  for (const RecordedPtr& node : values) {
+    words.add(static_cast<std::uint64_t>(node->op));
+    words.add(static_cast<std::uint64_t>(node->dtype) << 8 | node->shape.size());
+  }
+  return words.hash();
+}
+
+/// Returns the values that a decision keeps; nulls if it is computed in another way than in the first recording, so that nothing is kept.
+std::vector<RecordedPtr> kept_values(const std::vector<RecordedPtr>& decided, const Kept& kept) {
+  std::vector<RecordedPtr> list(kept.numbers.size());
+  if (list.empty()) return list;
   const std::vector<RecordedPtr> values = values_below(decided);
-  for (const std::size_t number : numbers) kept.push_back(values[std::min(number, values.size() - 1)]);
-  return kept;
+  if (structure_of(values) != kept.structure) return list;
+  for (std::size_t k = 0; k < list.size(); ++k) list[k] = values[kept.numbers[k]];
+  return list;
+}
+
+/// Checks that two recordings compute a decision from the same literals, contents and operations.
+void check_alike(const std::vector<RecordedPtr>& a, const std::vector<RecordedPtr>& b, const Site& site) {
+  ContentHashes contents;
+  const auto hash = [&](std::vector<RecordedPtr> roots) {
+    trace::Traversal walked;
+    walked.walk(roots);
+    walked.finish(roots, false);
+    Leaves leaves;
+    leaves.storages = walked.leaves();
+    for (const StoragePtr& storage : leaves.storages) leaves.inputs.push_back(storage ? -1 : 0);
+    const Hash128 all = hash_of(walked.graph(), walked.literals(), contents.of(leaves));
+    walked.release();
+    return all;
+  };
+  if (hash(a) != hash(b))
+    fail<ValueError>(site, "the condition is not the same each time that the formula is recorded, so it depends on something that changes, such as a random "
+                           "generator from outside. Make the generator within the formula, or pass a key or the changing values as inputs");
 }
 
 /// Returns the values that the stages before this one keep.
 std::set<const Recorded*> given_values(const StagePath& path, const Walked& walked) {
   std::set<const Recorded*> given;
   for (std::size_t k = 0; k < path.turns.size(); ++k)
-    for (const RecordedPtr& node : kept_values(walked.decided[k], path.kept[k])) given.insert(node.get());
+    for (const RecordedPtr& node : kept_values(walked.decided[k], path.kept[k]))
+      if (node) given.insert(node.get());
   return given;
 }
 
-/// Returns for each value below a decision whether its computation contains a reduction, a scan or a library call that no stage before this one has computed.
+/// Returns for each value below a decision whether it costs more to compute it once more than to store and read it: its computation contains a reduction, a scan
+/// or a library call, or many cheap operations, which no stage before this one has computed.
 std::vector<bool> costly_values(const StagePath& path, const Walked& walked) {
+  constexpr double kLibrary = 1e6, kStored = 16;  // in additions for an element
   const std::set<const Recorded*> given = given_values(path, walked);
+  std::vector<double> costs;
   std::vector<bool> costly;
   NodeNumbers numbers;
   for (const RecordedPtr& node : values_below(walked.decided[path.turns.size()])) {
-    bool is_costly = trace::is_reduction(node->op) || trace::is_step(node->op);
+    double cost = trace::is_reduction(node->op) || trace::is_step(node->op) ? kLibrary : trace::primitive(node->op).cost;
     for (const RecordedPtr& operand : node->inputs())
-      if (const auto found = numbers.find(operand.get()); found != numbers.end()) is_costly = is_costly || costly[found->second];
-    numbers.emplace(node.get(), costly.size());
-    costly.push_back(is_costly && !given.contains(node.get()));
+      if (const auto found = numbers.find(operand.get()); found != numbers.end()) cost += costs[found->second];
+    if (given.contains(node.get())) cost = 0;
+    numbers.emplace(node.get(), costs.size());
+    costs.push_back(std::min(cost, kLibrary));
+    costly.push_back(cost >= kStored);
   }
   return costly;
 }
@@ -100,9 +139,8 @@ std::vector<Tensor> with_counter(std::vector<Tensor> inputs, std::size_t collect
   return inputs;
 }
 
-/// Chooses the values that a deciding stage keeps: the costly ones that the next stages read, in all rounds of a loop. The next stages compute the others again
-/// within their kernels, which costs less than to store them.
-std::vector<std::size_t> values_to_keep(const Function::Formula& formula, const StagePath& path, const std::vector<Tensor>& inputs, const Walked& walked) {
+/// Chooses the values that a deciding stage keeps: the costly ones that the next stages read. These compute the others again within their kernels.
+Kept values_to_keep(const Function::Formula& formula, const StagePath& path, const std::vector<Tensor>& inputs, const Walked& walked) {
   const std::vector<bool> costly = costly_values(path, walked);
   std::set<std::size_t> keep;
   const auto add = [&](Turn turn, const std::vector<Tensor>& given) {
@@ -126,17 +164,22 @@ std::vector<std::size_t> values_to_keep(const Function::Formula& formula, const 
   if (walked.end == End::loop) {
     add({Turn::Kind::round, path.round.turns}, inputs);
     add({Turn::Kind::after, path.round.turns}, with_counter(inputs, path.round.collected));
-    return {keep.begin(), keep.end()};
-  }
-  for (const Turn::Kind kind : {Turn::Kind::yes, Turn::Kind::no}) {
-    try {
-      add({kind}, inputs);
-    } catch (const InternalError&) {
-      throw;
-    } catch (const Error&) {  // this branch is refused; the call that takes it says why
+  } else {
+    for (const Turn::Kind kind : {Turn::Kind::yes, Turn::Kind::no}) {
+      try {
+        add({kind}, inputs);
+      } catch (const InternalError&) {
+        throw;
+      } catch (const Interrupted&) {
+        throw;
+      } catch (...) {  // whatever the formula throws in this branch, the call that takes the branch gets
+      }
     }
   }
-  return {keep.begin(), keep.end()};
+  const std::vector<RecordedPtr> values = values_below(walked.decided.back());
+  Kept kept{{keep.begin(), keep.end()}, {}, structure_of(values)};
+  for (const std::size_t number : kept.numbers) kept.dtypes.push_back(values[number]->dtype);
+  return kept;
 }
 
 /// Records the roots again on the replaced nodes.
@@ -158,27 +201,29 @@ void replace(std::vector<RecordedPtr>& roots, Replaced replaced) {
 
 Round through_round(const Function::Formula& formula, const StagePath& loop, const std::vector<Tensor>& inputs) {
   constexpr std::size_t kMostTurns = 64;
-  StagePath path;
-  path.turns = loop.turns;
-  path.counters = loop.counters;
-  path.turns.push_back({Turn::Kind::round});
-  std::vector<Tensor> given = inputs;
-  const std::size_t before = path.turns.size();
-  for (;;) {
-    const Walked walked = walk(formula, given, path.turns, path.counters);
-    if (walked.end == End::round)
-      return {{path.turns.begin() + static_cast<std::ptrdiff_t>(before), path.turns.end()}, walked.results.size() - 1 - walked.state};
-    if (path.turns.size() == before + kMostTurns || walked.end == End::results)
-      fail<ValueError>(walked.last, "a round of the loop does not end after 64 decisions");
-    if (walked.end == End::condition) {
-      path.turns.push_back({Turn::Kind::no});
-      continue;
+  Site last = loop.decision;
+  for (const Turn::Kind preferred : {Turn::Kind::no, Turn::Kind::yes}) {
+    StagePath path;
+    path.turns = loop.turns;
+    path.counters = loop.counters;
+    path.turns.push_back({Turn::Kind::round});
+    std::vector<Tensor> given = inputs;
+    const std::size_t before = path.turns.size();
+    while (path.turns.size() < before + kMostTurns) {
+      const Walked walked = walk(formula, given, path.turns, path.counters);
+      if (walked.end == End::round) return {{path.turns.begin() + static_cast<std::ptrdiff_t>(before), path.turns.end()}, walked.results.size() - 1 - walked.state};
+      last = path.decision = walked.last;
+      if (walked.end == End::condition) {
+        path.turns.push_back({preferred});
+        continue;
+      }
+      const Round inner = through_round(formula, path, given);
+      path.turns.push_back({Turn::Kind::after, inner.turns});
+      given = with_counter(std::move(given), inner.collected);
+      path.counters += inner.collected > 0;
     }
-    const Round inner = through_round(formula, path, given);
-    path.turns.push_back({Turn::Kind::after, inner.turns});
-    given = with_counter(std::move(given), inner.collected);
-    path.counters += inner.collected > 0;
   }
+  fail<ValueError>(last, fmt::format("a round of a loop does not end after {} decisions; write the loop within it as a loop, too", kMostTurns));
 }
 
 std::vector<Tensor> record_stage(const Function::Formula& formula, StagePath& path, std::vector<Tensor>& inputs) {
@@ -192,23 +237,31 @@ std::vector<Tensor> record_stage(const Function::Formula& formula, StagePath& pa
     path.end = walked.end;
     path.decision = walked.last;
     path.state = walked.state;
-    if (path.decides()) path.kept.push_back(values_to_keep(formula, path, inputs, walked));
+    if (path.decides()) {
+      const Walked again = walk(formula, inputs, path.turns, path.counters, &path.round.turns);
+      if (again.end != walked.end || again.decided.size() != walked.decided.size())
+        fail<ValueError>(path.decision, "the formula does not make the same decisions each time that it is recorded");
+      for (std::size_t k = 0; k < walked.decided.size(); ++k) check_alike(walked.decided[k], again.decided[k], path.decision);
+      path.kept.push_back(values_to_keep(formula, path, inputs, walked));
+    }
     path.recorded = true;
   }
   if (walked.decided.size() != before + path.decides() || walked.end != path.end)
-    fail<ValueError>(path.decision, fmt::format("the formula makes {} for some sizes of its inputs and {} for others; every size must have the same",
-                                                counted(before + path.decides(), "decision"), walked.decided.size()));
+    fail<OtherDecisions>(path.decision, "the formula makes other decisions for these sizes");
   inputs.insert(inputs.end(), walked.introduced.begin(), walked.introduced.end());
   Replaced replaced;
   for (std::size_t k = 0; k < before; ++k)
-    for (const RecordedPtr& node : kept_values(walked.decided[k], path.kept[k])) {
-      inputs.push_back(placeholder(node->shape, node->dtype, node->where));
+    for (std::size_t number = 0; const RecordedPtr& node : kept_values(walked.decided[k], path.kept[k])) {
+      inputs.push_back(placeholder(node ? node->shape : Shape{}, path.kept[k].dtypes[number++]));
       set_name(inputs.back(), "kept");
-      replaced.emplace(node.get(), inputs.back().node());
+      if (node) replaced.emplace(node.get(), inputs.back().node());
     }
   std::vector<RecordedPtr> roots = results_of(walked);
   if (path.decides())
-    for (RecordedPtr& node : kept_values(walked.decided.back(), path.kept.back())) roots.push_back(std::move(node));
+    for (std::size_t number = 0; const RecordedPtr& node : kept_values(walked.decided.back(), path.kept.back())) {
+      const DType dtype = path.kept.back().dtypes[number++];
+      roots.push_back(node ? node : full({}, 0, dtype).node());
+    }
   if (!replaced.empty()) replace(roots, std::move(replaced));
   std::vector<Tensor> results;
   for (const RecordedPtr& root : roots) results.emplace_back(root);

@@ -15,12 +15,17 @@ struct Round {
   std::size_t collected = 0;
 };
 
+/// The values that a decision keeps.
+struct Kept {
+  std::vector<std::size_t> numbers;  // among the values from which the decision is computed, operands first
+  std::vector<DType> dtypes;
+  Hash128 structure;  // of those values at the sizes of the first recording; with another structure nothing is kept
+};
+
 /// The turns that lead to a stage, where it ends, and the values that it and the stages before it keep.
 struct StagePath {
   std::vector<Turn> turns;
-  /// For each decision, the one at the end included: the numbers of the kept values among the values from which the decision is computed, operands first.
-  /// Numbers beyond the last, at sizes with a shorter recording, mean the last.
-  std::vector<std::vector<std::size_t>> kept;
+  std::vector<Kept> kept;  // for each decision, the one at the end included
   bool recorded = false;  // the first recording finds what follows
   End end = End::results;
   Site decision;             // the call that decides
@@ -34,7 +39,8 @@ struct StagePath {
 /// Records the stage on placeholders of the formula's inputs and, for each counted loop, of one element a round. Appends placeholders for the values that the
 /// turns introduce, and for those that the stages before this one keep. Returns the results; or the condition and the values to keep; or whether a loop has a
 /// first round, its state, and the values to keep; or whether a round is followed by another, the state, and the collected values. The first recording finds
-/// where the stage ends and what it keeps. Throws ValueError if another one ends elsewhere.
+/// where the stage ends and what it keeps. Throws OtherDecisions if another one
+/// ends elsewhere, and ValueError for a formula that is not recorded alike each time.
 std::vector<Tensor> record_stage(const Function::Formula& formula, StagePath& path, std::vector<Tensor>& inputs);
 
 /// Finds a way through a round of the loop to which a path leads.

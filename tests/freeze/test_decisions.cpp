@@ -1,7 +1,9 @@
 // Formulas with decisions: if (decide(condition)). A frozen one agrees with the formula on every path, live and from a file, at other sizes, in threads.
 #include <doctest/doctest.h>
 
+#include <nlohmann/json.hpp>
 #include <random>
+#include <stdexcept>
 #include <thread>
 
 #include "program.hpp"
@@ -158,7 +160,7 @@ TEST_CASE("decide outside of a frozen formula computes its condition") {
   CHECK_THROWS_WITH_AS((void)decide(placeholder({}, DType::bool_)), doctest::Contains("placeholder"), ValueError);
 }
 
-TEST_CASE("paths that give other numbers of tensors, and sizes that make other decisions, are refused") {
+TEST_CASE("paths that give other numbers of tensors are refused; sizes that make other decisions have stages of their own") {
   const std::vector<InputSpec> specs{{DType::float32, {AxisSize("n", 5)}, "x"}};
   const Function one_or_two = freeze(Function::Formula([](const std::vector<Tensor>& x) {
                                        if (decide(x[0](0) > 0)) return std::vector<Tensor>{x[0]};
@@ -169,7 +171,13 @@ TEST_CASE("paths that give other numbers of tensors, and sizes that make other d
   CHECK_THROWS_WITH_AS(one_or_two({full({5}, -1.f)}), doctest::Contains("is false: the formula gives 2 tensors; on another path it gives 1"), ValueError);
   const Function by_size = freeze([](const Tensor& x) { return x.size() > 7 && decide(x(0) > 0) ? x + 1 : x * 2; }, specs);
   check_near(by_size({full({6}, 1.f)})[0], full({6}, 2.f));
-  CHECK_THROWS_WITH_AS(by_size({full({8}, 1.f)}), doctest::Contains("0 decisions for some sizes of its inputs and 1 for others"), ValueError);
+  const testing::TemporaryFile file("by_size.plan");
+  for (const std::int64_t size : {8, 9, 6}) by_size.prepare({{"n", size}});
+  by_size.save(file.path);
+  const Function loaded = Function::load(file.path);
+  for (const Function& f : {by_size, loaded})
+    for (const std::int64_t size : {5, 6, 8, 9})
+      for (const float first : {1.f, -1.f}) check_near(f({full({size}, first)})[0], size > 7 && first > 0 ? full({size}, 2.f) : full({size}, 2 * first));
 }
 
 TEST_CASE("a branch that is refused is refused by the call that takes it, live and from a file") {
@@ -336,4 +344,103 @@ TEST_CASE("loops outside of frozen functions, and loops that are refused") {
   CHECK_THROWS_WITH_AS(grows({full({2}, 1.f)}), doctest::Contains("number 0 of the state is float32 (2,), but becomes float32 (4,) in a round"), ShapeError);
   CHECK_THROWS_WITH_AS(freeze(Function::Formula(grows), {{DType::float32, {2}, "x"}}), doctest::Contains("number 0 of the state is float32 (2,)"), ShapeError);
   CHECK_THROWS_WITH_AS(loop({.go = full({}, true), .state = {}, .body = {}}), doctest::Contains("loop: the body is empty"), ValueError);
+}
+
+TEST_CASE("values that are computed in another way for other sizes, before a decision") {
+  const testing::TemporaryFile file("median.plan");
+  const Function::Formula centred = [](const std::vector<Tensor>& x) {
+    const Tensor middle = median(x[0]), first = cumsum(x[0] % 3, 0)(Slice(0, x[0].size() / 2 + 1));
+    const Tensor centre = x[0].size() == 5 ? max(first) : middle;
+    return std::vector<Tensor>{decide(centre > 0) ? x[0] - middle * centre : x[0] + sum(first)};
+  };
+  const Function frozen = freeze(centred, {{DType::float32, {AxisSize("n", 4)}, "x"}});
+  for (const std::int64_t size : {4, 5, 6, 1, 2, 7, 3, 0}) {
+    if (size == 0) continue;
+    for (int k = 0; k < 4; ++k) check_same(frozen, centred, {random_tensor({size})});
+  }
+  for (const std::int64_t size : {5, 6, 1}) frozen.prepare({{"n", size}});
+  frozen.save(file.path);
+  const Function loaded = Function::load(file.path);
+  for (const std::int64_t size : {4, 5, 6, 1})
+    for (int k = 0; k < 4; ++k) check_same(loaded, centred, {random_tensor({size})});
+}
+
+TEST_CASE("a decision on what a loop has collected, for no round, one, and more") {
+  const testing::TemporaryFile file("collected.plan");
+  const Function::Formula formula = [](const std::vector<Tensor>& inputs) {
+    const auto body = [](const Tensor&, const std::vector<Tensor>& state) { return LoopRound{full({}, true), {state[0] * 0.5f}, {sum(state[0])}}; };
+    const LoopResults ran = loop({.go = full({}, true), .most = inputs[1], .state = {inputs[0]}, .body = body});
+    const Tensor total = sum(ran.collected[0]);
+    return std::vector<Tensor>{decide(total > 3) ? ran.state[0] - total : ran.state[0] + 1};
+  };
+  const Function frozen = freeze(formula, {{DType::float32, {AxisSize("n", 4)}, "x"}, {DType::int64, {}, "most"}});
+  frozen.prepare({{"n", 1}});
+  frozen.save(file.path);
+  const Function loaded = Function::load(file.path);
+  CHECK(loaded.missing().empty());
+  CHECK(loaded.has_plan_for({{"n", 1}}));
+  for (const Function& f : {frozen, loaded})
+    for (const std::int64_t n : {1, 4, 6})
+      for (const std::int64_t most : {0, 1, 2, 9})
+        for (const float start : {0.01f, 2.f}) check_same(f, formula, {full({n}, start), full({}, most, DType::int64)});
+}
+
+TEST_CASE("what a formula throws in a branch is thrown by the call that takes the branch; what changes between recordings is refused") {
+  const Function frozen = freeze(Function::Formula([](const std::vector<Tensor>& x) -> std::vector<Tensor> {
+                                   if (decide(x[0](0) > 1)) throw std::runtime_error("diverged");
+                                   if (decide(x[0](0) > 0.5f)) throw 42;
+                                   return {x[0] * 2};
+                                 }),
+                                 {{DType::float32, {3}, "x"}});
+  check_near(frozen({full({3}, 0.f)})[0], full({3}, 0.f));
+  CHECK_THROWS_WITH_AS(frozen({full({3}, 2.f)}), doctest::Contains("diverged"), std::runtime_error);
+  CHECK_THROWS_AS(frozen({full({3}, 0.75f)}), int);
+  check_near(frozen({full({3}, 0.25f)})[0], full({3}, 0.5f));
+  int calls = 0;
+  CHECK_THROWS_WITH_AS(freeze([&](const Tensor& x) { return decide(sum(x) > ++calls) ? x + 1 : x; }, {{DType::float32, {3}, "x"}}),
+                       doctest::Contains("the condition is not the same each time that the formula is recorded"), ValueError);
+}
+
+TEST_CASE("rounds that collect other values on another path are refused, and a round may loop over decide()") {
+  const auto collecting = [](int way) {
+    return [way](const std::vector<Tensor>& inputs) {
+      const auto body = [&](const Tensor& round, const std::vector<Tensor>& state) {
+        if (decide(state[0](0) < 1)) return LoopRound{round < 4, {state[0] + 1}, {state[0]}};
+        if (way == 0) return LoopRound{round < 4, {state[0] + 1}, {}};
+        return LoopRound{round < 4, {state[0] + 1}, {way == 1 ? sum(state[0]) : astype(state[0], DType::int32)}};
+      };
+      const LoopResults ran = loop({.go = sum(inputs[0]) < 9, .state = {inputs[0]}, .body = body});
+      std::vector<Tensor> results = ran.state;
+      results.insert(results.end(), ran.collected.begin(), ran.collected.end());
+      return results;
+    };
+  };
+  for (const int way : {0, 1, 2}) {
+    const Function::Formula formula = collecting(way);
+    CHECK_THROWS_AS(formula({full({2}, 0.f)}), ShapeError);
+    CHECK_THROWS_AS(freeze(formula, {{DType::float32, {2}, "x"}})({full({2}, 0.f)}), ShapeError);
+  }
+  const Function::Formula doubling = [](const std::vector<Tensor>& inputs) {
+    const auto body = [](const Tensor& round, const std::vector<Tensor>& state) {
+      Tensor x = state[0];
+      while (!decide(max(x) > 4)) x = x * 2;
+      return LoopRound{round < 2, {x * 0.25f}};
+    };
+    return loop({.go = full({}, true), .state = {inputs[0]}, .body = body}).state;
+  };
+  check_same(freeze(doubling, {{DType::float32, {3}, "x"}}), doubling, {full({3}, 1.5f)});
+  CHECK_THROWS_WITH_AS(loop({.go = zeros({2}), .state = {}, .body = [](const Tensor&, const std::vector<Tensor>&) { return LoopRound{}; }}),
+                       doctest::Contains("loop: `go` has to be one element"), ShapeError);
+}
+
+TEST_CASE("a chain of cheap work between decisions is computed once") {
+  const Function::Formula chain = [](const std::vector<Tensor>& inputs) {
+    Tensor x = inputs[0];
+    for (int round = 0; round < 12 && decide(max(x) > 1e-6f); ++round) x = tanh(x) * 0.5f;
+    return std::vector<Tensor>{x};
+  };
+  const Function frozen = freeze(chain, {{DType::float32, {1000}, "x"}});
+  check_same(frozen, chain, {full({1000}, 1.f)});
+  const nlohmann::json explained = nlohmann::json::parse(frozen.explain({.format = Format::json}));
+  for (const auto& kernel : explained["kernels"]) CHECK(kernel["ops"].size() <= 6);
 }
