@@ -323,7 +323,10 @@ void print_served(const Function& function) {
     std::istringstream lines(limits[k]);
     for (std::string line; std::getline(lines, line);) fmt::print("         {}\n", line);
   }
-  for (const std::string& path : function.missing()) fmt::print("missing  {}\n", path);
+  constexpr std::size_t kShown = 3;
+  const std::vector<std::string> missing = function.missing();
+  for (std::size_t k = 0; k < std::min(kShown, missing.size()); ++k) fmt::print("missing  {}\n", missing[k]);
+  if (missing.size() > kShown) fmt::print("missing  {} without a plan\n", counted(missing.size() - kShown, "more path is", "more paths are"));
 }
 
 int check(const Function& function, const std::string& file) {

@@ -119,6 +119,8 @@ Function freeze(Function::Formula formula, const std::vector<InputSpec>& specs, 
 
 /// Returns whether this thread records a formula that is being frozen.
 bool is_freezing();
+/// Returns how many decisions the formula that this thread records has made; 0 outside of freeze().
+std::size_t decisions_made();
 /// No error: leaves a formula at a decide() whose answer is open. It is no std::exception, so that a formula that handles errors does not handle this. Code
 /// between freeze() and the formula, such as a binding to another language, lets it pass.
 struct Undecided {};

@@ -50,7 +50,8 @@ using Each = std::vector<std::pair<Shape, DType>>;
 
 void check_loop(const Loop& loop, const Site& site) {
   if (loop.go.empty_handle() || loop.go.size() != 1) trace::fail<ShapeError>(site, "`go` has to be one element that says whether there is a first round");
-  if (loop.most && (loop.most->empty_handle() || loop.most->size() != 1)) trace::fail<ShapeError>(site, "`most` has to be one element, the largest number of rounds");
+  if (loop.most && (loop.most->empty_handle() || loop.most->size() != 1))
+    trace::fail<ShapeError>(site, "`most` has to be one element, the largest number of rounds");
 }
 
 /// Checks what a round returns against the state that it began with, and against what another round collected, if one is known.
@@ -62,13 +63,15 @@ void check_round(const LoopRound& made, const std::vector<Tensor>& state, const 
     trace::fail<ShapeError>(site, fmt::format("the state is {}, but a round returns {}", counted(state.size(), "tensor"), made.state.size()));
   for (std::size_t k = 0; k < state.size(); ++k)
     if (made.state[k].shape() != state[k].shape() || made.state[k].dtype() != state[k].dtype())
-      trace::fail<ShapeError>(site, fmt::format("number {} of the state is {}, but becomes {} in a round; it has to stay the same", k, text(state[k]), text(made.state[k])));
+      trace::fail<ShapeError>(
+          site, fmt::format("number {} of the state is {}, but becomes {} in a round; it has to stay the same", k, text(state[k]), text(made.state[k])));
   if (!each) return;
   if (made.collected.size() != each->size())
     trace::fail<ShapeError>(site, fmt::format("one round collects {}, another {}", counted(each->size(), "value"), made.collected.size()));
   for (std::size_t k = 0; k < each->size(); ++k)
     if (const auto& [shape, dtype] = (*each)[k]; made.collected[k].shape() != shape || made.collected[k].dtype() != dtype)
-      trace::fail<ShapeError>(site, fmt::format("number {} of the collected values is {} in one round, and {} in another", k, described(shape, dtype), text(made.collected[k])));
+      trace::fail<ShapeError>(
+          site, fmt::format("number {} of the collected values is {} in one round, and {} in another", k, described(shape, dtype), text(made.collected[k])));
 }
 
 Each collected_by(const LoopRound& made) {

@@ -65,6 +65,11 @@ bool Function::has_plan_for(const std::map<std::string, std::int64_t>& sizes) co
 std::vector<std::string> Function::limits() const { return State::of(state_, {}).limits(); }
 std::string Function::explain(const ExplainOptions& options) const { return State::of(state_, {}).explain(options); }
 
+std::size_t decisions_made() {
+  const freezing::Decisions* const decisions = freezing::Decisions::current();
+  return decisions ? decisions->decided().size() : 0;
+}
+
 bool is_freezing() { return freezing::Decisions::current() != nullptr; }
 
 bool decide(const Tensor& condition, Location where) {

@@ -70,8 +70,8 @@ struct FilePlan {
 
 struct FileStage {
   static constexpr std::uint32_t kFirst = ~std::uint32_t{0};
-  std::uint32_t before = kFirst;             // the number of the stage before, which precedes it in the list
-  std::uint8_t turn_kind = 0, end_kind = 0;  // the turn that leads here, and where it ends
+  std::uint32_t before = kFirst;                         // the number of the stage before, which precedes it in the list
+  std::uint8_t turn_kind = 0, end_kind = 0;              // the turn that leads here, and where it ends
   std::uint64_t state = 0, counters = 0, collected = 0;  // see StagePath
   Place decision;
   std::vector<std::string> missing;  // see Stage

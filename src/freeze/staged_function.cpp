@@ -41,8 +41,13 @@ std::string prefix(const Stage& stage) {
 
 }  // namespace
 
+namespace {
+
+constexpr std::int64_t kUsualRounds = 5;
+
+}  // namespace
+
 InputSpec counter_spec(std::size_t loop) {
-  constexpr std::int64_t kUsualRounds = 5;
   const std::string name = fmt::format("rounds of loop {}", loop + 1);
   return {DType::bool_, {AxisSize(name, kUsualRounds)}, name};
 }
@@ -97,10 +102,9 @@ Stage& StagedFunction::make(Stage* before, Turn::Kind turn, const std::vector<In
   return *stages_at(before, turn).emplace_back(std::move(made));
 }
 
-/// Returns the stage after a turn with which the work, a function of a FrozenFunction, succeeds. If the formula makes other decisions for the sizes of the work in
-/// all known stages, makes another one for the sizes in the specs.
-template <class Work>
-Stage& StagedFunction::try_stages(Stage* before, Turn::Kind turn, const std::vector<InputSpec>& specs, const Work& work, Location where) {
+/// Returns the stage after a turn with which the work, a function of a FrozenFunction, succeeds. If the formula makes other decisions for the sizes of the work
+/// in all known stages, makes another one for the sizes in the specs.
+template <class Work> Stage& StagedFunction::try_stages(Stage* before, Turn::Kind turn, const std::vector<InputSpec>& specs, const Work& work, Location where) {
   std::string why;
   std::size_t tried = 0;
   const auto try_known = [&]() -> Stage* {
@@ -118,7 +122,7 @@ Stage& StagedFunction::try_stages(Stage* before, Turn::Kind turn, const std::vec
       } catch (const OtherDecisions&) {
       } catch (const ShapeError& error) {  // a file has no plan for these sizes in this stage
         if (formula_) throw;
-        why = error.what();
+        if (why.empty()) why = error.what();
       }
     }
   };
@@ -202,8 +206,7 @@ std::vector<Tensor> StagedFunction::run(Stage* before, Turn::Kind turn, Run& run
     for (std::size_t k = 0; k < specs.size() && k < given.size(); ++k)
       for (std::size_t axis = 0; axis < specs[k].shape.size() && axis < given[k].shape().size(); ++axis) specs[k].shape[axis].size = given[k].shape()[axis];
     std::vector<Tensor> results;
-    Stage& stage = try_stages(
-        before, turn, specs, [&](FrozenFunction& function) { results = function.call(given, where); }, where);
+    Stage& stage = try_stages(before, turn, specs, [&](FrozenFunction& function) { results = function.call(given, where); }, where);
     run.stages.push_back(&stage);
     if (!stage.path.decides()) return results;
     const auto kept = results.begin() + 1 + static_cast<std::ptrdiff_t>(stage.path.state);
@@ -235,6 +238,8 @@ namespace {
 /// Returns the sizes with each set of numbers of rounds that need plans of their own: none, one, and several; for more than three loops, one of them at a time.
 std::vector<std::map<std::string, std::int64_t>> with_rounds(const std::map<std::string, std::int64_t>& sizes, std::size_t counters) {
   std::vector<std::map<std::string, std::int64_t>> all{sizes};
+  for (std::size_t loop = 0; loop < counters; ++loop)
+    for (auto& one : all) one.emplace(counter_spec(loop).name, kUsualRounds);
   for (std::size_t loop = 0; loop < counters; ++loop) {
     const std::size_t others = counters <= 3 ? all.size() : 1;
     for (std::size_t k = 0; k < others; ++k)
@@ -257,8 +262,7 @@ void StagedFunction::prepare_stages(Stage* before, Turn::Kind turn, const NamedS
       for (AxisSize& axis : spec.shape)
         if (const auto found = all.find(axis.name); found != all.end()) axis.size = found->second;
     try {
-      try_stages(
-          before, turn, at, [&](FrozenFunction& function) { function.prepare(all, where); }, where);
+      try_stages(before, turn, at, [&](FrozenFunction& function) { function.prepare(all, where); }, where);
     } catch (const OtherDecisions&) {  // for these sizes the formula does not come here
     }
   }
@@ -275,10 +279,17 @@ void StagedFunction::prepare(const NamedSizes& sizes, Location where) {
 
 const Stages& StagedFunction::complete(Location where) {
   if (!formula_) fail<ValueError>({"Function::save", where}, "the function was loaded; copy its file instead");
-  std::vector<NamedSizes> sizes{{}};
+  NamedSizes usual;
+  for (const InputSpec& spec : inputs())
+    for (const AxisSize& axis : spec.shape)
+      if (!axis.name.empty()) usual.emplace(axis.name, axis.size);
+  std::vector<NamedSizes> sizes{usual};
   {
     const std::lock_guard lock(mutex_);
-    sizes.insert(sizes.end(), prepared_.begin(), prepared_.end());
+    for (NamedSizes one : prepared_) {
+      one.insert(usual.begin(), usual.end());  // names that were left out
+      sizes.push_back(std::move(one));
+    }
   }
   std::size_t count = stages().size();
   bool ends = false;
@@ -300,7 +311,7 @@ const Stages& StagedFunction::complete(Location where) {
           throw;
         } catch (const Interrupted&) {
           throw;
-        } catch (const std::exception& error) {  // this path cannot be planned for these sizes
+        } catch (const std::exception& error) {        // this path cannot be planned for these sizes
           const std::string_view text = error.what();  // of a Python function, a traceback and the error
           missing = text.substr(text.rfind('\n') + 1);
         }

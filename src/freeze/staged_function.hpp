@@ -57,8 +57,8 @@ class StagedFunction {
   const std::vector<std::string>& outputs() const { return names_; }
   const std::string& note() const { return note_; }
   const Frozen& at() const { return usual_->function->at(); }
-  /// Returns the first stages, for a file. Makes the stages after all turns of every decision, as long as there are fewer than kMaxStages; where one is not made,
-  /// the reason is stored. Throws it if no path leads to results.
+  /// Returns the first stages, for a file. Makes the stages after all turns of every decision, as long as there are fewer than kMaxStages; where one is not
+  /// made, the reason is stored. Throws it if no path leads to results.
   const Stages& complete(Location where);
 
  private:

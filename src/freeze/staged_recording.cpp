@@ -99,8 +99,9 @@ void check_alike(const std::vector<RecordedPtr>& a, const std::vector<RecordedPt
     return all;
   };
   if (hash(a) != hash(b))
-    fail<ValueError>(site, "the condition is not the same each time that the formula is recorded, so it depends on something that changes, such as a random "
-                           "generator from outside. Make the generator within the formula, or pass a key or the changing values as inputs");
+    fail<ValueError>(site,
+                     "the condition is not the same each time that the formula is recorded, so it depends on something that changes, such as a random "
+                     "generator from outside. Make the generator within the formula, or pass a key or the changing values as inputs");
 }
 
 /// Returns the values that the stages before this one keep.
@@ -112,8 +113,8 @@ std::set<const Recorded*> given_values(const StagePath& path, const Walked& walk
   return given;
 }
 
-/// Returns for each value below a decision whether it costs more to compute it once more than to store and read it: its computation contains a reduction, a scan
-/// or a library call, or many cheap operations, which no stage before this one has computed.
+/// Returns for each value below a decision whether it costs more to compute it once more than to store and read it: its computation contains a reduction, a
+/// scan or a library call, or many cheap operations, which no stage before this one has computed.
 std::vector<bool> costly_values(const StagePath& path, const Walked& walked) {
   constexpr double kLibrary = 1e6, kStored = 16;  // in additions for an element
   const std::set<const Recorded*> given = given_values(path, walked);
@@ -211,7 +212,8 @@ Round through_round(const Function::Formula& formula, const StagePath& loop, con
     const std::size_t before = path.turns.size();
     while (path.turns.size() < before + kMostTurns) {
       const Walked walked = walk(formula, given, path.turns, path.counters);
-      if (walked.end == End::round) return {{path.turns.begin() + static_cast<std::ptrdiff_t>(before), path.turns.end()}, walked.results.size() - 1 - walked.state};
+      if (walked.end == End::round)
+        return {{path.turns.begin() + static_cast<std::ptrdiff_t>(before), path.turns.end()}, walked.results.size() - 1 - walked.state};
       last = path.decision = walked.last;
       if (walked.end == End::condition) {
         path.turns.push_back({preferred});

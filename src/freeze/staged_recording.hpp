@@ -26,7 +26,7 @@ struct Kept {
 struct StagePath {
   std::vector<Turn> turns;
   std::vector<Kept> kept;  // for each decision, the one at the end included
-  bool recorded = false;  // the first recording finds what follows
+  bool recorded = false;   // the first recording finds what follows
   End end = End::results;
   Site decision;             // the call that decides
   std::size_t state = 0;     // of a loop: the number of tensors in its state

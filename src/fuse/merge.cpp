@@ -382,7 +382,8 @@ class Merger {
       const Node& node = graph_.nodes[value.node];
       if (!trace::is_reduction(node.op) && node.op != trace::Op::scan) continue;
       const std::vector<int> axes = trace::is_reduction(node.op) ? node.axes() : std::vector<int>{node.axis(0)};
-      return fmt::format("{} along {} {} of {}", text, axes.size() == 1 ? "axis" : "axes", fmt::join(axes, ", "), to_string(graph_.nodes[node.inputs[0]].shape));
+      return fmt::format("{} along {} {} of {}", text, axes.size() == 1 ? "axis" : "axes", fmt::join(axes, ", "),
+                         to_string(graph_.nodes[node.inputs[0]].shape));
     }
     return text;
   }

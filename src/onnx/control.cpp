@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "onnx/execute.hpp"
 #include "sinter/counted.hpp"
@@ -65,24 +66,34 @@ std::vector<NodeValue> Program::record_if(const Line& line, const Node& node, co
     const std::size_t first = 1 + (then ? 0 : line.branches[0].input_slots_.size());
     return record_within(taken, node, std::span(operands).subspan(first, taken.input_slots_.size()), recording);
   };
-  return branch(holds(node, operands[0], recording.read));
+  const Tensor& condition = one_value(node, 0, operands[0]);
+  try {
+    return branch(recording.read(node, 0, condition)[0] != 0);
+  } catch (const NotThere&) {
+    if (!is_freezing()) throw;
+  }
+  // Each further If would double the number of paths.
+  constexpr std::size_t kMostDecisions = 4;
+  if (decisions_made() >= kMostDecisions)
+    if (std::optional<std::vector<NodeValue>> both = selected(condition, branch(true), branch(false))) return std::move(*both);
+  return branch(decide(condition));
+}
+
+/// Returns the results of both branches, of which the condition selects one; nothing if their results differ in shape or type.
+std::optional<std::vector<NodeValue>> Program::selected(const Tensor& condition, std::vector<NodeValue> yes, const std::vector<NodeValue>& no) const {
+  const auto alike = [](const NodeValue& a, const NodeValue& b) {
+    const Tensor &x = a.tensor, &y = b.tensor;
+    return !x.empty_handle() && !y.empty_handle() && x.shape() == y.shape() && x.dtype() == y.dtype();
+  };
+  if (!std::equal(yes.begin(), yes.end(), no.begin(), no.end(), alike)) return {};
+  for (std::size_t k = 0; k < yes.size(); ++k) yes[k].tensor = where(astype(reshape(condition, {}), DType::bool_), yes[k].tensor, no[k].tensor);
+  return yes;
 }
 
 /// Returns the tensor of an operand that is one value: a condition, or a number of iterations.
 const Tensor& Program::one_value(const Node& node, std::size_t input, const NodeValue& operand) const {
   if (operand.tensor.empty_handle() || operand.tensor.size() != 1) refuse(graph_, node, fmt::format("input {} has to be one value", input));
   return operand.tensor;
-}
-
-/// Returns whether a condition is true. If an input of a model that is being frozen determines it, a call of the frozen model decides.
-bool Program::holds(const Node& node, const NodeValue& condition, const ReadIntegers& read) const {
-  const Tensor& tensor = one_value(node, 0, condition);
-  try {
-    return read(node, 0, tensor)[0] != 0;
-  } catch (const NotThere&) {
-    if (!is_freezing()) throw;
-    return decide(tensor);
-  }
 }
 
 /// Loop: (trip count, condition, carried..) -> (carried.., scan outputs..). Its body: (iteration, condition, carried..) -> (condition, carried.., scan

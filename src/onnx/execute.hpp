@@ -1,6 +1,7 @@
 // A graph that runs on tensors: each node is recorded by its operator's function.
 #pragma once
 #include <memory>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -61,7 +62,7 @@ class Program {
   std::vector<NodeValue> record_control(const Line& line, const Node& node, const std::vector<NodeValue>& operands, Recording& recording) const;
   std::vector<NodeValue> record_within(const Program& inner, const Node& node, std::span<const NodeValue> operands, Recording& recording) const;
   const Tensor& one_value(const Node& node, std::size_t input, const NodeValue& operand) const;
-  bool holds(const Node& node, const NodeValue& condition, const ReadIntegers& read) const;
+  std::optional<std::vector<NodeValue>> selected(const Tensor& condition, std::vector<NodeValue> yes, const std::vector<NodeValue>& no) const;
   std::vector<NodeValue> planned_loop(const Line& line, const Node& node, const std::vector<NodeValue>& operands, Recording& recording) const;
   std::vector<NodeValue> record_if(const Line& line, const Node& node, const std::vector<NodeValue>& operands, Recording& recording) const;
   std::vector<NodeValue> record_loop(const Line& line, const Node& node, const std::vector<NodeValue>& operands, Recording& recording) const;

@@ -874,7 +874,7 @@ TEST_CASE("an If that an input decides: a call chooses between the plans of both
   const Function chooses = Function::load(plan.path);
   CHECK(chooses({x, yes})[0].to_vector<float>() == std::vector<float>{-2, -6, 2});
   CHECK(chooses({x, no})[0].to_vector<float>() == std::vector<float>{-1, -5, 3, -2});
-  CHECK(chooses.serves()[0].find(" is true: N") != std::string::npos);
+  CHECK(chooses.serves()[1].find(" is true: N") != std::string::npos);
   CHECK_THROWS_WITH_AS(other.run({}), doctest::Contains("x: float32[N], rate: int64[1]"), ValueError);
 }
 
@@ -1137,6 +1137,31 @@ TEST_CASE("Loop runs its body and collects the scan outputs until its condition 
         CHECK(all[2 * i + 1] == b[i]);
       }
     }
+}
+
+TEST_CASE("many Ifs in a row: from the fifth on a plan computes both branches, if they give equal shapes") {
+  OnnxBuilder m;
+  m.input("x", {-1}).input("bits", {8}, 9).output("v8");
+  for (int k = 0; k < 8; ++k) {
+    OnnxBuilder then, otherwise;
+    const std::string from = k == 0 ? "x" : fmt::format("v{}", k), bit = fmt::format("bit{}", k);
+    then.output("t").constant("two", {1}, {2}).node("Mul", {from, "two"}, {"t"});
+    otherwise.output("e").constant("one", {1}, {static_cast<float>(k)}).node("Add", {from, "one"}, {"e"});
+    m.integers(bit + "at", {k}).node("Gather", {"bits", bit + "at"}, {bit});
+    m.node("If", {bit}, {fmt::format("v{}", k + 1)}, {{"then_branch", then.model.graph()}, {"else_branch", otherwise.model.graph()}});
+  }
+  File file("ifs.onnx"), plan("ifs.plan");
+  const Model model = Model::load(m.save(file.path));
+  freeze(model).save(plan.path);
+  const Function loaded = Function::load(plan.path);
+  CHECK(loaded.missing().empty());
+  CHECK(loaded.plans() == 31);
+  for (const int bits : {0, 255, 0b10110010, 0b01001101, 0b11110000}) {
+    const bool list[] = {(bits & 1) != 0,  (bits & 2) != 0,  (bits & 4) != 0,  (bits & 8) != 0,
+                         (bits & 16) != 0, (bits & 32) != 0, (bits & 64) != 0, (bits & 128) != 0};
+    const std::vector<Tensor> inputs{random_tensor({5}), from_span(list, {8})};
+    check_close(loaded(inputs)[0], model(inputs)[0]);
+  }
 }
 
 TEST_CASE("a Loop with an If within, whose state no iteration may change in shape: planned on its condition alone") {
