@@ -21,7 +21,7 @@ from . import fft, lib, linalg, random, ranks  # noqa: F401
 from ._progress import load_ipython_extension, unload_ipython_extension  # noqa: F401
 from ._types import __array_namespace_info__  # noqa: F401
 
-for _name in ("ModelFile Profiling Timeline eval_fused begin_end complex_of asarray_of check_device explain_text find_dtype fold_in freeze_formula from_bytes functions is_freezing load_file load_model loop members methods same "
+for _name in ("ModelFile Profiling Timeline eval_fused begin_end complex_of asarray_of check_device explain_text find_dtype fold_in freeze_formula from_bytes functions is_freezing key_of load_file load_model loop members methods same "
               "save_archive save_file tune_arrays tuning array_text ufunc_method split_key Frozen").split():  # functions for the package itself, which `import *` brings, too
     globals().pop(_name, None)
 _complete(_core.Array)

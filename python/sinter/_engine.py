@@ -179,7 +179,7 @@ class _Recorded:
     def __init__(self, formula, form, leaves):
         self._formula, self._arguments = formula, form
         self._forms = {}  # forms of the results by the arrays' shapes, because parts that are not arrays may depend on the sizes
-        self._one_array = True  # whether the result was a single array each time
+        self._plain = None  # "array" or "tuple" if the result was one array, or a tuple of arrays, each time; False otherwise
         self._decides = False  # whether a condition chooses between plans
         names = {}
         specs = []
@@ -211,13 +211,15 @@ class _Recorded:
         if self._decides and form != self._forms.get(tuple([x.shape for x in inputs]), form):
             raise _core.ValueError(f"freeze: {getattr(self._formula, '__name__', 'the function')} returns other structures or numbers on another path; on all paths it must return equally many arrays, real or complex, in the same structure")
         self._forms[tuple([x.shape for x in inputs])] = form
-        self._one_array = self._one_array and form == "array"
+        flat = form[0] is tuple and results and all(part == "array" for part in form[1:])
+        plain = "array" if form == "array" else "tuple" if flat else False
+        self._plain = plain if self._plain in (None, plain) else False
         return form, tuple(results) or (_NOTHING,)
 
     def __call__(self, leaves):
         results = self.function(*leaves)
-        if self._one_array:
-            return results[0]
+        if self._plain:
+            return results[0] if self._plain == "array" else results
         form = self._forms.get(tuple([x.shape for x in leaves])) or self._record([_core.placeholder(x.dtype, list(x.shape)) for x in leaves])[0]
         return _unflatten(form, iter(results))
 
@@ -250,12 +252,10 @@ class FrozenFunction:
     def __call__(self, *arguments, **keywords):
         if getattr(_recording, "depth", 0):  # within another frozen function, the call is recorded as a part of it
             return self._formula(*arguments, **keywords)
-        known = None
-        if not keywords and all([type(x) is Array for x in arguments]):
-            known = tuple([(x.dtype, x.shape) for x in arguments])
-            if (recorded := self._known.get(known)) is not None:
-                self._last = recorded
-                return recorded(arguments)
+        known = None if keywords else _core.key_of(arguments)
+        if known is not None and (recorded := self._known.get(known)) is not None:
+            self._last = recorded
+            return recorded(arguments)
         leaves = []
         form = _flatten((arguments, keywords), leaves)
         places = {}
@@ -269,7 +269,7 @@ class FrozenFunction:
                 self._recorded.pop(next(iter(self._recorded)), None)
             recorded = self._recorded[key] = _Recorded(self._formula, form, leaves)
         self._last = recorded
-        if known is not None and len(leaves) == len(arguments):
+        if known is not None:
             if len(self._known) > 256:
                 self._known.clear()
             self._known[known] = recorded

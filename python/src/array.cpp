@@ -22,8 +22,8 @@ PyObject* view_warning;
 
 // ---- operators
 
-/// An operand for the fast path: a real array, or a bool, int or float of Python (no subclass). `arg` is empty for another object. This object holds the
-/// tensor, because recording may release the GIL, and another thread may then assign a new value to the array's handle.
+/// An operand for the fast path: a real array, a bool, int or float of Python (no subclass), or a real scalar of NumPy. `arg` is empty for another object.
+/// This object holds the tensor, because recording may release the GIL, and another thread may then assign a new value to the array's handle.
 struct Quick {
   Tensor tensor;
   std::optional<Arg> arg;
@@ -43,6 +43,8 @@ struct Quick {
       int overflow = 0;
       const long long value = PyLong_AsLongLongAndOverflow(object, &overflow);
       if (overflow == 0) arg.emplace(static_cast<std::int64_t>(value), Location{});
+    } else if (tensor = scalar_of(object); !tensor.empty_handle()) {
+      arg.emplace(tensor, Location{});
     }
   }
   Quick(const Quick&) = delete;

@@ -1,11 +1,15 @@
 // Converts Python objects to values of the table, and back.
 #include <fmt/format.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
 
+#include <algorithm>
 #include <cstring>
 #include <limits>
 #include <memory>
 #include <optional>
+#include <utility>
+#include <vector>
 
 #include "core.hpp"
 #include "sinter/adopt.hpp"
@@ -115,7 +119,7 @@ Value number_of(PyObject* integer) {
 
 /// Returns an end of a slice. Beyond 64 bits, all numbers are equally far away.
 std::int64_t end_of(nb::handle object) {
-  const nb::object integer = integer_of(object);
+  const nb::object integer = PyLong_CheckExact(object.ptr()) ? nb::borrow(object) : integer_of(object);
   int overflow = 0;
   const long long value = PyLong_AsLongLongAndOverflow(integer.ptr(), &overflow);
   if (overflow != 0) return overflow > 0 ? std::numeric_limits<std::int64_t>::max() : std::numeric_limits<std::int64_t>::min();
@@ -185,6 +189,33 @@ nb::object integer_of(nb::handle object) {
   return integer;
 }
 
+Tensor scalar_of(PyObject* object) {
+  // Types that were met, with their element types; none for types of other objects. The references keep their addresses.
+  constexpr std::size_t kMostKnown = 64;
+  static auto& known = *new std::vector<std::pair<nb::object, std::optional<DType>>>;
+  PyTypeObject* const type = Py_TYPE(object);
+  auto found = std::find_if(known.begin(), known.end(), [&](const auto& one) { return one.first.ptr() == reinterpret_cast<PyObject*>(type); });
+  if (found == known.end()) {
+    if (known.size() >= kMostKnown) return {};
+    const nb::object of = nb::borrow(reinterpret_cast<PyObject*>(type));
+    const nb::object module = nb::getattr(of, "__module__", nb::none());
+    const auto element_type = PyUnicode_Check(module.ptr()) && nb::cast<std::string_view>(module) == "numpy" ? find_element_type(of) : std::nullopt;
+    known.emplace_back(of, element_type && !element_type->is_complex ? std::optional(element_type->parts) : std::nullopt);
+    found = known.end() - 1;
+  }
+  if (!found->second) return {};
+  Py_buffer view;
+  if (PyObject_GetBuffer(object, &view, PyBUF_SIMPLE) != 0) throw nb::python_error();
+  const Tensor made = visit_storage(*found->second, [&]<class T>() {
+    T value{};
+    if (view.len == sizeof(T)) std::memcpy(&value, view.buf, sizeof(T));
+    return Tensor(value, Location{});
+  });
+  const bool fits = view.len == static_cast<Py_ssize_t>(itemsize(*found->second));
+  PyBuffer_Release(&view);
+  return fits ? made : Tensor();
+}
+
 Value value_of(nb::handle object) {
   PyObject* const o = object.ptr();
   if (const Array* array = as_array(object)) return value_of(*array);
@@ -215,14 +246,16 @@ Value value_of(nb::handle object) {
     return {element_type->parts};
   }
   if (PySlice_Check(o)) {
-    Slice slice;
-    const auto end = [&](const char* name) -> std::optional<std::int64_t> {
-      const nb::object at = object.attr(name);
-      return at.is_none() ? std::nullopt : std::optional(end_of(at));
-    };
-    slice.start = end("start"), slice.stop = end("stop"), slice.step = end("step");
-    return {slice};
+    static PyObject* const names[] = {PyUnicode_InternFromString("start"), PyUnicode_InternFromString("stop"), PyUnicode_InternFromString("step")};
+    std::optional<std::int64_t> ends[3];
+    for (int k = 0; k < 3; ++k) {
+      const nb::object at = nb::steal(PyObject_GetAttr(o, names[k]));
+      if (!at.is_valid()) throw nb::python_error();
+      if (!at.is_none()) ends[k] = end_of(at);
+    }
+    return {Slice{ends[0], ends[1], ends[2]}};
   }
+  if (const Tensor scalar = scalar_of(o); !scalar.empty_handle() && is_floating(scalar.dtype())) return {scalar};
   if (PyObject_CheckBuffer(o) && !PyBytes_Check(o) && !PyByteArray_Check(o)) return value_of(from_buffer(object));
   if (PyFloat_Check(o)) return {PyFloat_AsDouble(o)};
   if (PyLong_Check(o)) return number_of(o);

@@ -100,6 +100,8 @@ std::optional<ElementType> find_element_type(nb::handle object);
 
 /// Converts an argument of a call. Copies arrays of other libraries. Throws a Fault that names the object's type if it cannot be an argument.
 table::Value value_of(nb::handle object);
+/// Returns a scalar of NumPy, such as numpy.float32(0.5), as a constant of its type; an empty handle for any other object.
+Tensor scalar_of(PyObject* object);
 nb::object object_of(const table::Value& value);
 /// Implements asarray for an array, a number, nested lists of these, or another library's array, whose elements are copied.
 Array array_of(nb::handle object);

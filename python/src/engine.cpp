@@ -156,13 +156,48 @@ nb::object as_tuple(const std::vector<Tensor>& tensors) {
 
 std::vector<Tensor> tensors_in(nb::handle sequence) {
   std::vector<Tensor> tensors;
-  for (nb::handle object : sequence) {
+  const auto add = [&](nb::handle object) {
     const Array* array = as_array(object);
     if (!array) raise(PyExc_TypeError, "the arguments must be arrays of sinter");
     if (array->is_complex()) raise(PyExc_TypeError, "a frozen function does not take complex arrays; pass their real and imaginary parts");
     tensors.push_back(array->re);
+  };
+  if (PyTuple_Check(sequence.ptr())) {
+    const Py_ssize_t size = PyTuple_Size(sequence.ptr());
+    tensors.reserve(static_cast<std::size_t>(size));
+    for (Py_ssize_t k = 0; k < size; ++k) add(PyTuple_GetItem(sequence.ptr(), k));
+  } else {
+    for (nb::handle object : sequence) add(object);
   }
   return tensors;
+}
+
+/// Calls a frozen function with a tuple of arrays.
+PyObject* call_frozen(PyObject* self, PyObject* arguments, PyObject* keywords) noexcept {
+  return guarded([&] {
+    if (keywords && PyDict_Size(keywords) > 0) raise(PyExc_TypeError, "a plan takes no keywords");
+    const Function& function = *nb::inst_ptr<Function>(self);
+    const std::vector<Tensor> given = tensors_in(arguments);
+    const Location where = location();
+    return as_tuple(released([&] { return function(given, where); }));
+  });
+}
+
+/// Returns the dtypes and shapes of the arrays in a tuple as bytes, which are equal only for equal ones; None if another object or a complex array is among
+/// them.
+nb::object key_of(nb::handle arguments) {
+  std::string key;
+  const Py_ssize_t size = PyTuple_Size(arguments.ptr());
+  const auto add = [&](const auto& value) { key.append(reinterpret_cast<const char*>(&value), sizeof value); };
+  for (Py_ssize_t k = 0; k < size; ++k) {
+    const Array* const array = as_array(PyTuple_GetItem(arguments.ptr(), k));
+    if (!array || array->is_complex()) return nb::none();
+    const Shape& shape = array->re.shape();
+    add(array->re.dtype());
+    add(shape.size());
+    for (const std::int64_t length : shape) add(length);
+  }
+  return nb::steal(PyBytes_FromStringAndSize(key.data(), static_cast<Py_ssize_t>(key.size())));
 }
 
 /// A Python formula. Any thread may call it; the call takes the GIL.
@@ -313,13 +348,8 @@ void add_engine(nb::module_& module) {
       },
       nb::arg("dtype"), nb::arg("shape"));
 
-  nb::class_<Function>(module, "Frozen", "A formula that is recorded and planned once, and called many times.")
-      .def("__call__",
-           [](const Function& f, nb::args inputs) {
-             const std::vector<Tensor> given = tensors_in(inputs);
-             const Location where = location();
-             return as_tuple(released([&] { return f(given, where); }));
-           })
+  static PyType_Slot frozen_slots[] = {{Py_tp_call, reinterpret_cast<void*>(call_frozen)}, {0, nullptr}};
+  nb::class_<Function>(module, "Frozen", nb::type_slots(frozen_slots), "A formula that is recorded and planned once, and called many times.")
       .def("save",
            [](const Function& f, const std::string& path, const std::string& note) {
              const Location where = location();
@@ -341,6 +371,7 @@ void add_engine(nb::module_& module) {
     const Location where = location();
     return released([&] { return sinter::freeze(Function::Formula(Formula(std::move(formula))), read, {}, where); });
   });
+  module.def("key_of", &key_of);
   module.def("is_freezing", &is_freezing);
   // A loop whose round maps its number and its state to whether another one follows, and the new state.
   module.def("loop", [](nb::handle go, nb::handle state, nb::object round) {

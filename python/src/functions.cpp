@@ -5,7 +5,10 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
+#include <span>
 #include <utility>
+#include <vector>
 
 #include "core.hpp"
 #include "sinter/errors.hpp"
@@ -51,6 +54,32 @@ bool gives_list(std::string_view name) {
   return std::find(std::begin(names), std::end(names), name) != std::end(names);
 }
 
+/// What a function's name says of its results.
+struct Results {
+  bool views = false;    // a method's results are views of its array
+  bool created = false;  // a result without axes is an array, not a scalar
+  bool keeps = false;    // ... if the method's array is one
+  bool list = false;     // several results are a list
+};
+Results results_of_name(std::string_view name) {
+  const bool views = gives_view(name);
+  return {views, makes_created(name), views || name == "copy" || name == "astype", gives_list(name)};
+}
+/// Returns the same, which takes a while to find by name, from a table.
+const Results& results_of(const Function& function) {
+  const auto all = [](std::span<const Function> rows) {
+    std::vector<Results> made;
+    for (const Function& row : rows) made.push_back(results_of_name(row.name));
+    return made;
+  };
+  static const auto& of_functions = *new std::vector(all(table::functions()));
+  static const auto& of_members = *new std::vector(all(table::members()));
+  const auto within = [&](std::span<const Function> rows) { return !std::less<>()(&function, rows.data()) && std::less<>()(&function, rows.data() + rows.size()); };
+  if (within(table::functions())) return of_functions[static_cast<std::size_t>(&function - table::functions().data())];
+  if (within(table::members())) return of_members[static_cast<std::size_t>(&function - table::members().data())];
+  throw InternalError(fmt::format("{} is not a row of the table", function.name));
+}
+
 /// Returns a signature in Python's form: "(x1, x2, *, axis=None)".
 std::string signature_of(const Function& function, bool method) {
   std::string text = "(";
@@ -93,14 +122,14 @@ nb::object call(const Function& function, PyObject* self, std::vector<Argument> 
   const Value result = table::call_with_keywords(function, std::move(arguments), 0);
   nb::object made = object_of(result);
   if (out) rebind(*out, made);
-  if (gives_list(function.name)) made = nb::steal(PySequence_List(made.ptr()));
+  const Results& results = results_of(function);
+  if (results.list) made = nb::steal(PySequence_List(made.ptr()));
   const auto mark = [&](nb::handle one) {
     Array* const array = as_array(one);
     if (!array) return;
     const Array* const from = self ? as_array(self) : nullptr;
-    const bool keeps = function.name == "copy" || function.name == "astype" || gives_view(function.name);
-    array->created = keeps && from && from->re.ndim() == 0 ? from->created : makes_created(function.name);
-    if (self && gives_view(function.name)) array->base = base_of(self);
+    array->created = results.keeps && from && from->re.ndim() == 0 ? from->created : results.created;
+    if (self && results.views) array->base = base_of(self);
   };
   if (PyList_Check(made.ptr()) || PyTuple_Check(made.ptr())) {
     for (nb::handle one : made) mark(one);
