@@ -74,7 +74,9 @@ const Results& results_of(const Function& function) {
   };
   static const auto& of_functions = *new std::vector(all(table::functions()));
   static const auto& of_members = *new std::vector(all(table::members()));
-  const auto within = [&](std::span<const Function> rows) { return !std::less<>()(&function, rows.data()) && std::less<>()(&function, rows.data() + rows.size()); };
+  const auto within = [&](std::span<const Function> rows) {
+    return !std::less<>()(&function, rows.data()) && std::less<>()(&function, rows.data() + rows.size());
+  };
   if (within(table::functions())) return of_functions[static_cast<std::size_t>(&function - table::functions().data())];
   if (within(table::members())) return of_members[static_cast<std::size_t>(&function - table::members().data())];
   throw InternalError(fmt::format("{} is not a row of the table", function.name));

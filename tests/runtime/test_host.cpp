@@ -13,6 +13,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/guarded_memory.hpp"
 #include "base/threads.hpp"
 #include "host_data_stub.hpp"
 #include "kernels/products/matmul.hpp"
@@ -384,6 +385,66 @@ TEST_CASE_TEMPLATE("narrow products: any number of columns and little depth, for
         }
       CHECK(worst <= std::numeric_limits<T>::epsilon() * static_cast<double>(depth));
     }
+}
+
+namespace {
+
+/// A matrix whose last element is the last one before an unmapped page. What lies between its rows is NaN.
+template <class T> class AtThePagesEnd {
+ public:
+  AtThePagesEnd(std::int64_t rows, std::int64_t columns, std::int64_t gap, std::uint64_t seed)
+      : leading(columns + gap), count_((rows - 1) * leading + columns), bytes_((static_cast<std::size_t>(count_) * sizeof(T) + 63) / 64 * 64) {
+    memory_ = allocate_guarded(bytes_, Guard::end);
+    const auto values = random_values<T>(rows * columns, seed);
+    std::fill_n(elements(), count_, std::numeric_limits<T>::quiet_NaN());
+    for (std::int64_t i = 0; i < rows; ++i) std::copy_n(values.data() + i * columns, columns, elements() + i * leading);
+  }
+  ~AtThePagesEnd() { free_guarded(memory_, bytes_, Guard::end); }
+  AtThePagesEnd(const AtThePagesEnd&) = delete;
+  T* elements() const { return static_cast<T*>(memory_) + bytes_ / sizeof(T) - count_; }
+  T at(std::int64_t i, std::int64_t j) const { return elements()[i * leading + j]; }
+  const std::int64_t leading;
+
+ private:
+  std::int64_t count_;
+  std::size_t bytes_;
+  void* memory_;
+};
+
+}  // namespace
+
+TEST_CASE_TEMPLATE("rows times contiguous columns of every depth read the matrices alone", T, float, double) {
+  std::mt19937 rng(sinter::testing::fresh_seed());
+  const auto pick = [&](std::int64_t low, std::int64_t high) { return std::uniform_int_distribution(low, high)(rng); };
+  struct Set {
+    kernels::MatmulBlockFn thin, narrow;
+  };
+  std::vector<Set> sets{{&kernels::thin_product_baseline, &kernels::narrow_product_baseline},
+                        {kernels::host_blocks().multiply_thin, kernels::host_blocks().multiply_narrow}};
+#if defined(__x86_64__)
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) sets.push_back({&kernels::thin_product_avx2, &kernels::narrow_product_avx2});
+#endif
+  for (const Set& set : sets)
+    for (std::int64_t depth = 1; depth <= 70; ++depth)
+      for (const bool few_columns : {false, true}) {
+        // Rows of a times rows of b, or so many rows of b times few columns, which are rows of a: one result and the other are transposed.
+        const std::int64_t rows = few_columns ? pick(1, kernels::kFewColumns) : pick(1, 6), columns = pick(1, 40);
+        INFO(name(dtype_of<T>), " ", rows, " x ", depth, " x ", columns, few_columns ? ", few columns" : "");
+        const AtThePagesEnd<T> a(rows, depth, pick(0, 2), rng()), b(columns, depth, pick(0, 2), rng());
+        std::vector<T> c(static_cast<std::size_t>(rows * columns), 77);
+        if (few_columns)
+          REQUIRE(set.narrow(dtype_of<T>, {b.elements(), a.elements(), c.data(), columns, rows, depth, b.leading, a.leading, rows, false, true}));
+        else REQUIRE(set.thin(dtype_of<T>, {a.elements(), b.elements(), c.data(), rows, columns, depth, a.leading, b.leading, columns, false, true}));
+        double worst = 0;
+        for (std::int64_t i = 0; i < rows; ++i)
+          for (std::int64_t j = 0; j < columns; ++j) {
+            long double sum = 0;
+            for (std::int64_t l = 0; l < depth; ++l) sum += static_cast<long double>(a.at(i, l)) * b.at(j, l);
+            const auto difference = static_cast<double>(c[static_cast<std::size_t>(few_columns ? j * rows + i : i * columns + j)] - sum);
+            worst = std::isnan(difference) ? difference : std::max(worst, std::fabs(difference));
+          }
+        CHECK(worst <= std::numeric_limits<T>::epsilon() * static_cast<double>(depth));
+      }
 }
 
 TEST_CASE("matmul: a batch of stacked matrices times one matrix is one product") {

@@ -57,9 +57,10 @@ bool is_thin(DType dtype, bool a_transposed, bool b_transposed, std::int64_t m, 
   if (!is_float(dtype) || (a_transposed && b_transposed)) return false;
   return m <= kThinRows || (m <= kManyThinRows && n * k >= kFarMatrix && (!b_transposed || m >= kCopied));
 }
-bool is_narrow(DType dtype, std::int64_t n, std::int64_t k) {
+bool is_narrow(DType dtype, bool a_transposed, std::int64_t n, std::int64_t k) {
   constexpr std::int64_t kLittleDepth = 8;  // to here the widest rows, too, take less time than with packing
   if (!is_float(dtype)) return false;
+  if (n <= kFewColumns && !a_transposed) return n * k <= kNarrowElements;
   const auto size = static_cast<std::int64_t>(itemsize(dtype)), row = n * size;
   if (row > kNarrowBytes / 2) return row <= kNarrowBytes && k <= kLittleDepth;
   return k * (row <= kNarrowBytes / 4 ? kNarrowBytes / 4 : kNarrowBytes / 2) <= kNarrowElements * size;
@@ -82,8 +83,7 @@ void join_rows(MatmulOperand& a, MatmulOperand& b, std::vector<std::int64_t>& ba
 }
 
 void turn_column(MatmulOperand& a, MatmulOperand& b, std::int64_t& m, std::int64_t& n, std::int64_t k) {
-  constexpr std::int64_t kDeep = 64;  // with less depth a sum is shorter than some vectors, and rows side by side take less time
-  if (n != 1 || m == 1 || k < kDeep) return;
+  if (n != 1 || m == 1 || k == 1) return;
   MatmulOperand row = b, matrix = a;
   row.transposed = !b.transposed;
   matrix.transposed = !a.transposed;
@@ -127,7 +127,7 @@ BlockProduct product_of(DType dtype, bool a_transposed, bool b_transposed, std::
   const char* const instructions = host_blocks().instruction_set;
   if (is_thin(dtype, a_transposed, b_transposed, m, n, k))
     return {host_blocks().multiply_thin, fmt::format("rows times the matrix, unpacked ({})", instructions), true};
-  if (is_narrow(dtype, n, k)) return {host_blocks().multiply_narrow, fmt::format("rows times a narrow matrix, unpacked ({})", instructions)};
+  if (is_narrow(dtype, a_transposed, n, k)) return {host_blocks().multiply_narrow, fmt::format("rows times a narrow matrix, unpacked ({})", instructions)};
   // With little depth oneDNN 2.6 takes up to a hundred times as long for some numbers of columns.
   constexpr std::int64_t kLibraryDepth = 16;
   const double multiply_adds = static_cast<double>(products) * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k);

@@ -14,7 +14,8 @@ struct MatmulBlock {
   std::int64_t rows, columns, depth;
   std::int64_t a_leading, b_leading, c_leading;
   bool a_transposed, b_transposed;
-  bool accumulate = false;  // c += a * b
+  bool accumulate = false;    // c += a * b
+  bool c_transposed = false;  // only for products of few rows by a transposed matrix
 };
 
 /// Multiplies a block. Returns false for a type that Eigen does not multiply here.
@@ -32,8 +33,9 @@ bool thin_product_avx2(DType dtype, const MatmulBlock& block);
 bool thin_product_avx512(DType dtype, const MatmulBlock& block);
 
 /// Multiplies by a matrix of at most kNarrowBytes in a row, whose rows, each rounded up to a quarter, a half or the whole of kNarrowBytes and less, have at
-/// most kNarrowElements elements. Returns false for other types. The order of an element's sum is that of the depth.
-constexpr std::int64_t kNarrowBytes = 256, kNarrowElements = 2048;
+/// most kNarrowElements elements, or by kFewColumns columns of as many elements. Returns false for other types. The order of an element's sum depends only on
+/// the depth, the number of columns and the layout of a.
+constexpr std::int64_t kNarrowBytes = 256, kNarrowElements = 2048, kFewColumns = 2;
 bool narrow_product_baseline(DType dtype, const MatmulBlock& block);
 bool narrow_product_avx2(DType dtype, const MatmulBlock& block);
 bool narrow_product_avx512(DType dtype, const MatmulBlock& block);

@@ -1,5 +1,5 @@
-// Products whose right matrix has few columns and little depth: a row of c is a few vectors, and nothing is packed but the right matrix. The body of
-// narrow_product_*, in the files matmul_{baseline,avx2,avx512}.cpp, which define SINTER_NARROW_PRODUCT.
+// Products whose right matrix has few columns and little depth: a row of c is a few vectors, or a few sums, and nothing is packed but the right matrix. The
+// body of narrow_product_*, in the files matmul_{baseline,avx2,avx512}.cpp, which define SINTER_NARROW_PRODUCT.
 #include <cstring>
 
 #include "kernels/products/matmul_block.hpp"
@@ -61,7 +61,23 @@ template <class T, int bytes, int words> void multiply_all(const MatmulBlock& p)
   for (; row < p.rows; ++row) multiply_rows<T, bytes, words, 1>(p, right, row, beyond(row + 1));
 }
 
+/// Multiplies by very few columns: the product of their rows and the transposed matrix, transposed.
+template <class T> bool by_dots(const MatmulBlock& p) {
+  T copied[kNarrowElements];
+  MatmulBlock turned{p.b, p.a, p.c, p.columns, p.rows, p.depth, p.b_leading, p.a_leading, p.c_leading, false, true};
+  turned.c_transposed = true;
+  if (!p.b_transposed) {
+    for (std::int64_t k = 0; k < p.depth; ++k)
+      for (std::int64_t j = 0; j < p.columns; ++j) copied[j * p.depth + k] = static_cast<const T*>(p.b)[k * p.b_leading + j];
+    turned.a = copied;
+    turned.a_leading = p.depth;
+  }
+  return thin::by_columns_of_b<T>(turned);
+}
+
 template <class T> bool product(const MatmulBlock& p) {
+  constexpr std::int64_t kDeep = 16;
+  if (p.columns <= kFewColumns && !p.a_transposed && p.depth >= kDeep) return by_dots<T>(p);
   const std::int64_t size = p.columns * static_cast<std::int64_t>(sizeof(T));
   if (size <= 16) multiply_all<T, 16, 1>(p);
   else if (size <= 32) multiply_all<T, 32, 1>(p);
