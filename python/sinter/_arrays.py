@@ -222,7 +222,7 @@ def complete(array):
     array.data = property(_bits, doc="A buffer of the elements.")
     array.base = None
     array.strides = property(lambda self: _strides(self), doc="Bytes from an element to the next one along each axis, row after row.")
-    array.__array__, array.__array_ufunc__, array.__array_function__, array.__array_namespace__ = _numpy, _ufunc, _function, _namespace
+    array.__array__, array._array_ufunc, array.__array_function__, array.__array_namespace__ = _numpy, _ufunc, _function, _namespace
     array.__array_priority__ = 1000
     array.__format__, array.__reduce__, array._repr_html_, array._repr_mimebundle_ = _format, _reduce, _html, _bundle
     array.__round__, array.__trunc__, array.tobytes = _rounded, lambda self: math.trunc(self.item()), _tobytes

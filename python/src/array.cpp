@@ -5,6 +5,9 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 #include "core.hpp"
 #include "sinter/errors.hpp"
@@ -143,6 +146,45 @@ constexpr Operator kLeft{"left_shift", &left_shift, &Tensor::operator<<= };
 constexpr Operator kRight{"right_shift", &right_shift, &Tensor::operator>>= };
 constexpr Operator kLess{"less", &less}, kLessEqual{"less_equal", &less_equal}, kEqual{"equal", &equal}, kNotEqual{"not_equal", &not_equal},
     kGreater{"greater", &greater}, kGreaterEqual{"greater_equal", &greater_equal};
+
+using Record = PyObject* (*)(PyObject*, PyObject*) noexcept;
+/// Returns what records NumPy's function of this name, if it is an operator of two operands; null for another function.
+Record operator_of(std::string_view ufunc) {
+  static constexpr std::pair<std::string_view, Record> all[] = {
+      {"add", &binary<kAdd>},     {"subtract", &binary<kSubtract>},        {"multiply", &binary<kMultiply>}, {"divide", &binary<kDivide>},
+      {"power", &binary<kPower>}, {"floor_divide", &binary<kFloorDivide>}, {"matmul", &binary<kMatmul>},     {"remainder", &binary<kRemainder>}};
+  const auto* const found = std::find_if(std::begin(all), std::end(all), [&](const auto& row) { return row.first == ufunc; });
+  return found == std::end(all) ? nullptr : found->second;
+}
+
+/// The method __array_ufunc__, by which NumPy's functions and the operators of its scalars compute with arrays of sinter. Operators are recorded at once; all
+/// else is the work of the package's function in Python.
+PyObject* array_ufunc(PyObject* self, PyObject* const* given, Py_ssize_t count, PyObject* keywords) noexcept {
+  return guarded([&]() -> nb::object {
+    constexpr std::size_t kMostKnown = 64;
+    static auto& known = *new std::vector<std::pair<nb::object, Record>>;  // by NumPy's function
+    if (!keywords && count == 4 && PyUnicode_Check(given[1]) && PyUnicode_CompareWithASCIIString(given[1], "__call__") == 0) {
+      auto found = std::find_if(known.begin(), known.end(), [&](const auto& one) { return one.first.ptr() == given[0]; });
+      if (found == known.end() && known.size() < kMostKnown) {
+        const nb::object ufunc = nb::borrow(given[0]);
+        known.emplace_back(ufunc, operator_of(nb::cast<std::string>(ufunc.attr("__name__"))));
+        found = known.end() - 1;
+      }
+      if (found != known.end() && found->second) {
+        const nb::object made = nb::steal(found->second(given[2], given[3]));
+        if (!made.is_valid()) throw nb::python_error();
+        if (made.ptr() != Py_NotImplemented) return made;
+      }
+    }
+    const nb::object all = nb::steal(PyTuple_New(count));
+    for (Py_ssize_t k = 0; k < count; ++k) PyTuple_SetItem(all.ptr(), k, nb::borrow(given[k]).release().ptr());
+    nb::dict named;
+    for (Py_ssize_t k = 0; keywords && k < PyTuple_Size(keywords); ++k) named[nb::handle(PyTuple_GetItem(keywords, k))] = nb::handle(given[count + k]);
+    return nb::borrow(self).attr("_array_ufunc")(*all, **named);
+  });
+}
+PyMethodDef array_ufunc_method{"__array_ufunc__", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(array_ufunc)), METH_FASTCALL | METH_KEYWORDS,
+                               "NumPy's functions on arrays of sinter call sinter's functions."};
 
 struct Sign {
   const char* name;
@@ -432,6 +474,7 @@ void add_array(nb::module_& module) {
   nb::class_<Array> type(module, "Array", nb::type_slots(slots), nb::is_weak_referenceable(),
                          "An array whose value is computed when it is needed. It is a handle: assigning to a part gives the handle a new value.");
   array_type = reinterpret_cast<PyTypeObject*>(type.ptr());
+  type.attr("__array_ufunc__") = nb::steal(PyDescr_NewMethod(array_type, &array_ufunc_method));
   type.def_prop_ro("shape",
                    [](const Array& x) {
                      nb::object sizes = nb::steal(PyTuple_New(x.re.ndim()));

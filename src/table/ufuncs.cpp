@@ -7,6 +7,7 @@
 #include <iterator>
 #include <optional>
 
+#include "sinter/adopt.hpp"
 #include "sinter/indexing.hpp"
 #include "sinter/ops.hpp"
 #include "sinter/shapes.hpp"
@@ -231,17 +232,19 @@ Value reduce_at(const Function& function, const Combination* row, const Argument
   const Scattered* const scattered = scattered_by(function.name);
   if (scattered && places.size() > kFewSegments && std::adjacent_find(places.begin(), places.end(), std::greater_equal<>()) == places.end() && places[0] >= 0 &&
       places.back() < x.shape()[0]) {
-    std::vector<std::int64_t> segments;
-    for (std::int64_t at = places[0], k = 0; at < x.shape()[0]; ++at) {
-      if (k + 1 < std::ssize(places) && at == places[static_cast<std::size_t>(k) + 1]) ++k;
-      segments.push_back(k);
+    std::vector<std::int64_t> segments(static_cast<std::size_t>(x.shape()[0] - places[0]));
+    for (std::size_t k = 0; k < places.size(); ++k) {
+      const std::int64_t end = k + 1 < places.size() ? places[k + 1] : x.shape()[0];
+      std::fill_n(segments.begin() + (places[k] - places[0]), end - places[k], static_cast<std::int64_t>(k));
     }
+    const std::int64_t rows_read = std::ssize(segments);
     const Tensor rows = x.at({Slice{places[0], std::nullopt}}, Location{});
     const DType type = reduced(rows).dtype();
     Shape shape = x.shape();
     shape[0] = std::ssize(places);
     const Tensor start = scattered->neutral ? full(shape, *scattered->neutral, type) : astype(take(x, Arg(places, Location{}), 0), type);
-    return {moveaxis(scattered->combine(start, {Index(Arg(segments, Location{}).tensor(), Location{})}, astype(rows, type)), 0, axis), offset};
+    return {moveaxis(scattered->combine(start, {Index(adopt(std::move(segments), Shape{rows_read}, Location{}), Location{})}, astype(rows, type)), 0, axis),
+            offset};
   }
   if (places.empty() || places.size() > 1000)
     a.fail(
