@@ -27,4 +27,12 @@ enum class Cell : std::uint8_t { rnn_tanh, rnn_relu, gru, gru_reset_after, lstm 
 /// types, ShapeError for shapes that do not fit.
 Tensor recurrence(Cell cell, const Arg& x, const Tensor& weights, const Tensor& start, bool backwards = false, const Tensor& lengths = {});
 
+/// Weights of 8 bits: (numbers - zero) * factor, and the bias. `numbers` is int8 or uint8, of shape (size, gates * size); the others are float32, of shape
+/// (gates * size,).
+struct ByteWeights {
+  Tensor numbers, factor, zero, bias;
+};
+/// The same with such weights, without lengths. A CPU reads them as bytes, a quarter of the memory of floats.
+Tensor recurrence(Cell cell, const Arg& x, const ByteWeights& weights, const Tensor& start, bool backwards = false);
+
 }  // namespace sinter

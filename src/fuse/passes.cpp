@@ -32,7 +32,7 @@ constexpr Pass kPasses[] = {
     {"overlap", "exchanges between ranks start early and finish late; meanwhile kernels compute the parts that need no other rank", &Limits::overlap},
 };
 
-bool is_recurrence(Op op) { return op == Op::recurrence || op == Op::ragged_recurrence; }
+bool is_recurrence(Op op) { return op == Op::recurrence || op == Op::ragged_recurrence || op == Op::byte_recurrence; }
 
 /// Returns whether a pass may change the node itself.
 bool is_changed(const Recorded& node, const Limits& limits) {
@@ -161,12 +161,14 @@ class RecordingRewriter {
         ++counts_[kLayOutBytes];
         return {product};
       }
-    if (is_recurrence(node->op) && limits_.unroll_recurrence)
-      if (RecordedPtr states =
-              unrolled(*node, plain(operands[0]), plain(operands[1]), plain(operands[2]), operands.size() > 3 ? plain(operands[3]) : nullptr)) {
+    if (is_recurrence(node->op) && limits_.unroll_recurrence) {
+      std::vector<RecordedPtr> recorded;
+      for (const RecordedPtr& each : operands) recorded.push_back(plain(each));
+      if (RecordedPtr states = unrolled(*node, recorded)) {
         ++counts_[kUnrollRecurrence];
         return {states};
       }
+    }
     if (std::any_of(operands.begin(), operands.end(), [&](const RecordedPtr& each) { return values_.at(each.get()).is_blocked(); })) {
       if (RecordedPtr reduced = over_channels(*node, operands)) return {reduced};
       if (auto conv = folded(*node, operands)) {

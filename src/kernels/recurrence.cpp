@@ -30,19 +30,46 @@ class Functions {
   TileFn sigmoid_ = function_kernel(Op::sigmoid, DType::float32), tanh_ = function_kernel(Op::tanh, DType::float32);
 };
 
+/// Weights of 8 bits: (numbers - zero) * factor.
+struct Bytes {
+  const void* numbers = nullptr;  // null for weights of floats
+  bool is_signed = false;
+  const float *factor = nullptr, *zero = nullptr;
+};
+
 struct Layer {
   trace::Recurrence how;
   std::int64_t batch, size, sums;
   const float *weights, *bias;
+  Bytes bytes;
   Functions functions;
   int threads;
 
   /// Multiplies `rows`, the states, by some columns of the weights.
   void multiply(const float* rows, std::int64_t first, std::int64_t columns, float* to) const {
+    if (bytes.numbers) return multiply_bytes(rows, first, columns, to);
     MatmulOperand a, b;
     a.data = rows, a.leading = size;
     b.data = weights + first, b.leading = sums;
     matmul(DType::float32, a, b, to, {}, batch, columns, size, threads);
+  }
+
+  /// The same for weights of 8 bits: factor * (rows @ numbers - zero * the sum of a row).
+  void multiply_bytes(const float* rows, std::int64_t first, std::int64_t columns, float* to) const {
+    const auto some = [&](std::int64_t begin, std::int64_t end) {
+      host_blocks().multiply_byte_weights(
+          {rows, static_cast<const std::int8_t*>(bytes.numbers) + first + begin, to + begin, batch, size, end - begin, sums, columns, bytes.is_signed});
+      for (std::int64_t b = 0; b < batch; ++b) {
+        double sum = 0;
+        for (std::int64_t k = 0; k < size; ++k) sum += rows[b * size + k];
+        const auto of_row = static_cast<float>(sum);
+        for (std::int64_t j = begin; j < end; ++j) to[b * columns + j] = bytes.factor[first + j] * (to[b * columns + j] - bytes.zero[first + j] * of_row);
+      }
+    };
+    constexpr std::int64_t kTaskColumns = 512, kTaskProducts = 65536;
+    if (batch * size * kTaskColumns < kTaskProducts) return some(0, columns);
+    run_tasks(thread_count(threads), (columns + kTaskColumns - 1) / kTaskColumns,
+              [&](std::int64_t task) { some(task * kTaskColumns, std::min(columns, (task + 1) * kTaskColumns)); });
   }
 
   template <class Row> void each_row(const Row& row) const {
@@ -151,10 +178,28 @@ void recur(const fuse::LibraryCall& call, std::span<void* const> pointers, int t
   const auto operand = [&](std::size_t k) { return static_cast<const float*>(pointers[k]) + call.operands[k].offset; };
   const Shape &x = call.operands[0].shape, &start = call.operands[2].shape;
   const std::int64_t steps = x[0], batch = x[1], size = start[2], sums = how->gates() * size, state = batch * size;
-  const std::int64_t of_inputs = trace::Recurrence::rows_of_inputs(call.operands[1].shape, start);
+  const bool of_bytes = call.op == trace::Op::byte_recurrence;
+  const std::int64_t of_inputs = of_bytes ? 0 : trace::Recurrence::rows_of_inputs(call.operands[1].shape, start);
   const float* const weights = operand(1) + of_inputs * sums;
-  const Layer layer{*how, batch, size, sums, weights, weights + size * sums, {}, threads};
-  const auto* const lengths = call.operands.size() > 3 ? static_cast<const std::int64_t*>(pointers[3]) + call.operands[3].offset : nullptr;
+  Layer layer{*how, batch, size, sums, weights, weights + (of_bytes ? 2 : size) * sums, {}, {}, threads};
+  // For many rows the weights become floats once; for a few they are read as bytes, and converted for every four rows.
+  constexpr std::int64_t kByteRows = 12;
+  std::unique_ptr<float[]> floats;
+  if (of_bytes && batch > kByteRows) {
+    floats = std::make_unique_for_overwrite<float[]>(static_cast<std::size_t>(size * sums));
+    const auto convert = [&]<class Byte>(const Byte* numbers) {
+      for (std::int64_t k = 0; k < size; ++k)
+        for (std::int64_t j = 0; j < sums; ++j) floats[static_cast<std::size_t>(k * sums + j)] = (static_cast<float>(numbers[k * sums + j]) - weights[sums + j]) * weights[j];
+    };
+    const auto* const numbers = static_cast<const std::uint8_t*>(pointers[3]) + call.operands[3].offset;
+    if (call.operands[3].dtype == DType::int8) convert(reinterpret_cast<const std::int8_t*>(numbers));
+    else convert(numbers);
+    layer.weights = floats.get();
+  } else if (of_bytes) {
+    layer.bytes = {static_cast<const std::int8_t*>(pointers[3]) + call.operands[3].offset, call.operands[3].dtype == DType::int8, weights, weights + sums};
+  }
+  const bool ragged = call.op == trace::Op::ragged_recurrence;
+  const auto* const lengths = ragged ? static_cast<const std::int64_t*>(pointers[3]) + call.operands[3].offset : nullptr;
   const auto length = [&](std::int64_t b) { return lengths ? std::clamp<std::int64_t>(lengths[b], 0, steps) : steps; };
   std::int64_t shortest = steps, longest = 0;
   for (std::int64_t b = 0; b < batch; ++b) shortest = std::min(shortest, length(b)), longest = std::max(longest, length(b));

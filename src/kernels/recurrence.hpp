@@ -6,7 +6,7 @@
 
 namespace sinter::kernels {
 
-/// Computes a layer. pointers: the starts of the buffers of x, the weights, the start state and the result. The result's bits do not depend on `threads`.
+/// Computes a layer. pointers: the starts of the buffers of the operands (trace/library.hpp) and the result. The result's bits do not depend on `threads`.
 void recur(const fuse::LibraryCall& call, std::span<void* const> pointers, int threads);
 
 }  // namespace sinter::kernels

@@ -132,6 +132,7 @@ Results finished(const Sequence& s, std::vector<Walked> walked) {
 /// Weights (inputs or size, gates * size) and the bias that is added to their product, or nothing.
 struct Layer {
   Tensor weights, bias;
+  ByteWeights bytes = {};  // the weights as bytes, or nothing
 };
 
 /// Returns whether a direction has these activations.
@@ -147,13 +148,16 @@ Walked called(const Sequence& s, Cell cell, const Tensor& x, const Layer& of_inp
     return concatenate({exact(layer.weights), bias});
   };
   const Tensor start = exact(stack(states));
+  const auto walked_along = [&](const Tensor& all) {
+    const auto given = [&](const Tensor& some) { return astype(some, s.x.dtype()); };
+    Walked walked{given(all.at({Slice{0, s.steps}})), {}};
+    for (std::size_t k = 0; k < states.size(); ++k) walked.states.push_back(given(all(s.steps + static_cast<std::int64_t>(k))));
+    return walked;
+  };
+  if (!of_state.bytes.numbers.empty_handle() && s.lengths.empty_handle()) return walked_along(recurrence(cell, exact(x), of_state.bytes, start, backwards));
   const bool multiplies = !s.lengths.empty_handle() && !of_inputs.weights.empty_handle();
   const Tensor weights = multiplies ? concatenate({rows(of_inputs), rows(of_state)}) : rows(of_state);
-  const Tensor all = recurrence(cell, exact(multiplies ? s.x : x), weights, start, backwards, s.lengths);
-  const auto given = [&](const Tensor& some) { return astype(some, s.x.dtype()); };
-  Walked walked{given(all.at({Slice{0, s.steps}})), {}};
-  for (std::size_t k = 0; k < states.size(); ++k) walked.states.push_back(given(all(s.steps + static_cast<std::int64_t>(k))));
-  return walked;
+  return walked_along(recurrence(cell, exact(multiplies ? s.x : x), weights, start, backwards, s.lengths));
 }
 
 Tensor with_bias(const Tensor& x, const Tensor& bias) { return bias.empty_handle() ? x : x + bias; }
@@ -221,16 +225,20 @@ Results gru(const Call& c) {
   return finished(s, std::move(walked));
 }
 
-/// `product`: returns the product of x and the inputs' weights of a direction, (steps, batch, 4 * hidden), if it is not one of floats.
-Results lstm(const Call& c, const std::function<Tensor(const Sequence& s, std::int64_t direction)>& product) {
+/// Weights of bytes. `product` returns the product of x and the inputs' weights of a direction, (steps, batch, 4 * hidden), `of_state` the weights of the states.
+struct OfBytes {
+  std::function<Tensor(const Sequence& s, std::int64_t direction)> product;
+  std::function<ByteWeights(std::int64_t direction, const Tensor& bias)> of_state;
+};
+Results lstm(const Call& c, const OfBytes* bytes) {
   const Sequence s = sequence(c, {"Sigmoid", "Tanh", "Tanh"});
   const bool coupled = c.integer("input_forget", 0) != 0;
   std::vector<Walked> walked;
   for (std::int64_t d = 0; d < s.directions; ++d) {
     Layer of_inputs = layer(c, d, false);  // gates: input, output, forget, cell
-    const Layer of_state = layer(c, d, true);
-    if (product) of_inputs.weights = {};
-    Tensor x = product ? with_bias(product(s, d), of_inputs.bias) : projected(s, of_inputs);
+    Layer of_state = layer(c, d, true);
+    if (bytes) of_inputs.weights = {}, of_state.bytes = bytes->of_state(d, of_state.bias);
+    Tensor x = bytes ? with_bias(bytes->product(s, d), of_inputs.bias) : projected(s, of_inputs);
     if (s.plain && !coupled && !c.has(7) && has(s, d, {"sigmoid", "tanh", "tanh"})) {
       walked.push_back(called(s, Cell::lstm, x, of_inputs, of_state, {initial(c, s, 5, d), initial(c, s, 6, d)}, s.reverse || d == 1));
       continue;
@@ -265,12 +273,19 @@ Results dynamic_quantize_lstm(const Call& c) {
   Tensor numbers = astype(c[2], DType::float32);
   if (c.has(11)) numbers = subtract(c.at_node(numbers), astype(c.at_node(beside(11)), DType::float32));
   inputs[2] = matrix_transpose(multiply(c.at_node(numbers), beside(10)));
-  return lstm(c.with(std::move(inputs)), [&](const Sequence& s, std::int64_t d) {
-    const auto side = [&](std::size_t i) { return std::as_const(c.tensor(i))(d); };
+  const auto side = [&](std::size_t i, std::int64_t d) { return std::as_const(c.tensor(i))(d); };
+  OfBytes bytes;
+  bytes.product = [&](const Sequence& s, std::int64_t d) {
     if (s.x.size() == 0) return zeros({s.steps, s.batch, 4 * s.hidden}, DType::float32);
-    const Tensor zero = c.has(9) && !c.is_constant_zero(9) ? side(9) : Tensor();
-    return dynamic_quantize_matmul(c.with({reshape(s.x, {s.steps * s.batch, -1}), side(1), side(8), zero}))[0].reshape({s.steps, s.batch, -1});
-  });
+    const Tensor zero = c.has(9) && !c.is_constant_zero(9) ? side(9, d) : Tensor();
+    return dynamic_quantize_matmul(c.with({reshape(s.x, {s.steps * s.batch, -1}), side(1, d), side(8, d), zero}))[0].reshape({s.steps, s.batch, -1});
+  };
+  bytes.of_state = [&](std::int64_t d, const Tensor& bias) {
+    const Tensor weights = side(2, d), none = zeros({weights.size(1)}, DType::float32);
+    const auto beside_sums = [&](const Tensor& some) { return broadcast_to(reshape(astype(c.at_node(some), DType::float32), {-1}), none.shape()); };
+    return ByteWeights{weights, beside_sums(side(10, d)), c.has(11) ? beside_sums(side(11, d)) : none, bias.empty_handle() ? none : beside_sums(bias)};
+  };
+  return lstm(c.with(std::move(inputs)), &bytes);
 }
 
 const Operator kRecurrentRows[] = {

@@ -233,6 +233,11 @@ bool gate_sums(const CallTerms& call) {
   const auto how = Recurrence::of(call.ints);
   return how && how->takes(call.shapes) && have_types(call, {DType::float32, DType::float32, DType::float32, DType::int64});
 }
+bool gate_sums_of_bytes(const CallTerms& call) {
+  const auto how = Recurrence::of(call.ints);
+  return how && how->takes_bytes(call.shapes) && (call.dtypes[3] == DType::int8 || call.dtypes[3] == DType::uint8) &&
+         have_types(call, {DType::float32, DType::float32, DType::float32, call.dtypes[3]});
+}
 
 bool matrix(const CallTerms& call) { return call.shapes[0].size() >= 2 && is_real(call) && call.ints.empty(); }
 bool complex_matrix(const CallTerms& call) { return matrix(call) && columns(call.shapes[0]) % 2 == 0; }
@@ -304,6 +309,13 @@ bool Recurrence::takes(std::span<const Shape> operands) const {
   if (ragged && operands[3] != Shape{x[1]}) return false;
   const std::int64_t of_inputs = rows_of_inputs(weights, start);
   return start[0] == states() && x[1] == start[1] && weights[1] == sums && (of_inputs == 0 ? x[2] == sums : ragged && of_inputs == x[2] + 1);
+}
+
+bool Recurrence::takes_bytes(std::span<const Shape> operands) const {
+  const Shape &x = operands[0], &start = operands[2];
+  if (x.size() != 3 || start.size() != 3) return false;
+  const std::int64_t size = start[2], sums = gates() * size;
+  return start[0] == states() && x[1] == start[1] && x[2] == sums && operands[1] == Shape{3, sums} && operands[3] == Shape{size, sums};
 }
 
 std::optional<Recurrence> Recurrence::of(std::span<const std::int64_t> ints) {

@@ -90,6 +90,11 @@ const Function kFunctions[] = {
      [](const Operands& o) { return Results{sn::matmul_panels(o.tensors[0], o.tensors[1], o.integers[0])}; }},
     {"recurrence", [] { return Operands{{made({3, 2, 16}), made({5, 16}), made({2, 2, 4})}, {4}}; },
      [](const Operands& o) { return Results{sn::recurrence(named(o.integers[0], sn::Cell::lstm), o.tensors[0], o.tensors[1], o.tensors[2])}; }},
+    {"byte_recurrence", [] { return Operands{{made({3, 2, 16}), made({16}), made({2, 2, 4}), made({4, 16}, DType::uint8), made({16})}, {4}}; },
+     [](const Operands& o) {
+       const sn::ByteWeights weights{o.tensors[3], o.tensors[1], o.tensors[4], o.tensors[1]};
+       return Results{sn::recurrence(named(o.integers[0], sn::Cell::lstm), o.tensors[0], weights, o.tensors[2])};
+     }},
     {"ragged_recurrence", [] { return Operands{{made({3, 2, 12}), made({5, 12}), made({1, 2, 4}), made({2}, DType::int64)}, {2}}; },
      [](const Operands& o) {
        return Results{sn::recurrence(named(o.integers[0], sn::Cell::lstm), o.tensors[0], o.tensors[1], o.tensors[2], true, o.tensors[3])};

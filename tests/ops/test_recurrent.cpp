@@ -130,6 +130,32 @@ TEST_CASE("every cell in both directions agrees with loops in float64") {
       }
 }
 
+TEST_CASE("weights of 8 bits, with zero points or without, few rows or many") {
+  for (const Cell cell : kCells)
+    for (const DType dtype : {DType::int8, DType::uint8})
+      for (int round = 0; round < (testing::on_gpu() ? 1 : 6); ++round) {
+        Case c(cell, pick(1, 8), round == 0 ? pick(13, 20) : pick(1, 9), pick(1, 60), pick(0, 1) == 1);
+        const std::int64_t width = gates(cell) * c.size;
+        const std::int64_t low = dtype == DType::int8 ? -128 : 0;
+        const float largest = 1 / std::sqrt(static_cast<float>(c.size));
+        std::vector<std::int32_t> numbers;
+        for (std::int64_t k = 0; k < c.size * width; ++k) numbers.push_back(static_cast<std::int32_t>(low + pick(0, 255)));
+        std::vector<float> factor = floats(width, largest / 256, largest / 128), zero(static_cast<std::size_t>(width));
+        for (float& one : zero) one = round == 1 ? 0 : static_cast<float>(low + pick(100, 150));
+        if (round == 1 && dtype == DType::uint8)
+          for (float& one : factor) one /= 2;
+        for (std::int64_t k = 0; k < c.size; ++k)
+          for (std::int64_t j = 0; j < width; ++j) {
+            const auto column = static_cast<std::size_t>(j);
+            const auto at = static_cast<std::size_t>(k * width + j);
+            c.weights[at] = (static_cast<float>(numbers[at]) - zero[column]) * factor[column];
+          }
+        const ByteWeights weights{astype(from_span(numbers, {c.size, width}), dtype), from_span(factor, {width}), from_span(zero, {width}),
+                                  from_span(std::vector<float>(c.weights.end() - width, c.weights.end()), {width})};
+        check_close(recurrence(cell, c.x_tensor(), weights, c.start_tensor(), c.backwards), expected(c), c.text() + ", bytes");
+      }
+}
+
 TEST_CASE("sequences of several lengths: what is behind a sequence's end is not read") {
   for (const Cell cell : kCells)
     for (const bool backwards : {false, true})
@@ -248,6 +274,17 @@ TEST_CASE("wrong shapes and types are errors") {
   for (const std::int64_t rows : {12, 14, 5, 0}) CHECK_THROWS_AS(of_inputs(rows, zeros({2}, DType::int64)), ShapeError);
   CHECK_THROWS_AS(of_inputs(13, {}), ShapeError);
   CHECK_THROWS_AS(with_lengths(zeros({2}, DType::int32)), DTypeError);
+  const auto of_bytes = [&](const Tensor& numbers, const Tensor& factor) {
+    const Tensor zero = zeros({16}, DType::float32);
+    return recurrence(Cell::lstm, c.x_tensor(), ByteWeights{numbers, factor, zero, zero}, c.start_tensor());
+  };
+  const Tensor factor = ones({16}, DType::float32);
+  CHECK(of_bytes(zeros({4, 16}, DType::uint8), factor).shape() == Shape{5, 2, 4});
+  CHECK_THROWS_AS(of_bytes(zeros({5, 16}, DType::uint8), factor), ShapeError);
+  CHECK_THROWS_AS(of_bytes(zeros({4, 12}, DType::int8), factor), ShapeError);
+  CHECK_THROWS_AS(of_bytes(zeros({4, 16}, DType::int16), factor), DTypeError);
+  CHECK_THROWS_AS(of_bytes(zeros({4, 16}, DType::int8), ones({16}, DType::float64)), DTypeError);
+  CHECK_THROWS_AS(of_bytes(zeros({4, 16}, DType::int8), ones({15}, DType::float32)), ShapeError);
 }
 
 TEST_CASE("one plan serves every length") {

@@ -447,6 +447,32 @@ TEST_CASE_TEMPLATE("rows times contiguous columns of every depth read the matric
       }
 }
 
+TEST_CASE_TEMPLATE("rows times bytes, for each instruction set, write their sums alone", T, std::int8_t, std::uint8_t) {
+  std::mt19937 rng(sinter::testing::fresh_seed());
+  const auto pick = [&](std::int64_t low, std::int64_t high) { return std::uniform_int_distribution(low, high)(rng); };
+  std::vector<kernels::ByteWeightsFn> sets{&kernels::multiply_byte_weights_baseline, kernels::host_blocks().multiply_byte_weights};
+#if defined(__x86_64__)
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) sets.push_back(&kernels::multiply_byte_weights_avx2);
+#endif
+  for (const auto multiply : sets)
+    for (std::int64_t count = 1; count <= 9; ++count) {
+      const std::int64_t depth = pick(1, 80), columns = pick(1, 300), gap = pick(0, 3);
+      INFO(count, " x ", depth, " x ", columns);
+      const AtThePagesEnd<float> rows(count, depth, 0, rng());
+      const AtThePagesEnd<T> weights(depth, columns, gap, rng());
+      std::vector<float> sums(static_cast<std::size_t>(count * (columns + 1)), 77);
+      multiply({rows.elements(), weights.elements(), sums.data(), count, depth, columns, weights.leading, columns + 1, std::is_signed_v<T>});
+      double worst = 0;
+      for (std::int64_t i = 0; i < count; ++i)
+        for (std::int64_t j = 0; j <= columns; ++j) {
+          double sum = j < columns ? 0 : 77;
+          for (std::int64_t l = 0; l < depth && j < columns; ++l) sum += static_cast<double>(rows.at(i, l)) * weights.at(l, j);
+          worst = std::max(worst, std::fabs(sum - sums[static_cast<std::size_t>(i * (columns + 1) + j)]));
+        }
+      CHECK(worst <= 256 * std::numeric_limits<float>::epsilon() * static_cast<double>(depth));
+    }
+}
+
 TEST_CASE("matmul: a batch of stacked matrices times one matrix is one product") {
   const auto seed = sinter::testing::fresh_seed();
   INFO("seed ", seed);

@@ -9,6 +9,7 @@
 #include "kernels/convolutions/windows.hpp"
 #include "kernels/convolutions/winograd.hpp"
 #include "kernels/epilogue.hpp"
+#include "kernels/products/byte_weights.hpp"
 #include "kernels/products/matmul_block.hpp"
 #include "sinter/dtype.hpp"
 
@@ -24,6 +25,7 @@ struct HostBlocks {
   DepthwiseTileFn depthwise_tile;
   WinogradInputFn winograd_input;
   WinogradOutputFn winograd_output;
+  ByteWeightsFn multiply_byte_weights;
 };
 const HostBlocks& host_blocks();
 

@@ -14,6 +14,8 @@
 #include "kernels/products/thin_product.inl"
 #define SINTER_NARROW_PRODUCT narrow_product_avx512
 #include "kernels/products/narrow_product.inl"
+#define SINTER_BYTE_WEIGHTS multiply_byte_weights_avx512
+#include "kernels/products/byte_weights.inl"
 #define SINTER_WINOGRAD_INPUT winograd_input_avx512
 #define SINTER_WINOGRAD_OUTPUT winograd_output_avx512
 #include "kernels/convolutions/winograd.inl"

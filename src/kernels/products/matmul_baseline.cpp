@@ -11,6 +11,8 @@
 #include "kernels/products/thin_product.inl"
 #define SINTER_NARROW_PRODUCT narrow_product_baseline
 #include "kernels/products/narrow_product.inl"
+#define SINTER_BYTE_WEIGHTS multiply_byte_weights_baseline
+#include "kernels/products/byte_weights.inl"
 #define SINTER_WINOGRAD_INPUT winograd_input_baseline
 #define SINTER_WINOGRAD_OUTPUT winograd_output_baseline
 #include "kernels/convolutions/winograd.inl"
