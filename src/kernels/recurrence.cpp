@@ -189,7 +189,8 @@ void recur(const fuse::LibraryCall& call, std::span<void* const> pointers, int t
     floats = std::make_unique_for_overwrite<float[]>(static_cast<std::size_t>(size * sums));
     const auto convert = [&]<class Byte>(const Byte* numbers) {
       for (std::int64_t k = 0; k < size; ++k)
-        for (std::int64_t j = 0; j < sums; ++j) floats[static_cast<std::size_t>(k * sums + j)] = (static_cast<float>(numbers[k * sums + j]) - weights[sums + j]) * weights[j];
+        for (std::int64_t j = 0; j < sums; ++j)
+          floats[static_cast<std::size_t>(k * sums + j)] = (static_cast<float>(numbers[k * sums + j]) - weights[sums + j]) * weights[j];
     };
     const auto* const numbers = static_cast<const std::uint8_t*>(pointers[3]) + call.operands[3].offset;
     if (call.operands[3].dtype == DType::int8) convert(reinterpret_cast<const std::int8_t*>(numbers));

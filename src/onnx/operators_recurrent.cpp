@@ -225,7 +225,8 @@ Results gru(const Call& c) {
   return finished(s, std::move(walked));
 }
 
-/// Weights of bytes. `product` returns the product of x and the inputs' weights of a direction, (steps, batch, 4 * hidden), `of_state` the weights of the states.
+/// Weights of bytes. `product` returns the product of x and the inputs' weights of a direction, (steps, batch, 4 * hidden), `of_state` the weights of the
+/// states.
 struct OfBytes {
   std::function<Tensor(const Sequence& s, std::int64_t direction)> product;
   std::function<ByteWeights(std::int64_t direction, const Tensor& bias)> of_state;

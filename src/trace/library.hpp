@@ -59,8 +59,8 @@ bool filters_read(const Shape& x, const Shape& filters, std::int64_t groups);
 bool panels_hold(const Shape& panels, std::int64_t depth, std::int64_t columns);
 
 /// The attributes of recurrence and ragged_recurrence (sinter/recurrent.hpp): x, weights, start and, for the latter, the sequences' lengths -> the states after
-/// each step, then the final ones. The fourth operand of byte_recurrence is 8-bit weights, (size, gates * size), and the second one (3, gates * size): the factor, the
-/// zero point and the bias of each sum.
+/// each step, then the final ones. The fourth operand of byte_recurrence is 8-bit weights, (size, gates * size), and the second one (3, gates * size): the
+/// factor, the zero point and the bias of each sum.
 struct Recurrence {
   Cell cell = Cell::rnn_tanh;
   bool backwards = false;

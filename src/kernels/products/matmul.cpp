@@ -99,14 +99,16 @@ const HostBlocks& host_blocks() {
     __builtin_cpu_init();
     if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw") &&
         __builtin_cpu_supports("fma"))
-      return HostBlocks{"avx512",        &matmul_block_avx512, &thin_product_avx512,   &narrow_product_avx512, &depthwise_plane_avx512,
-                        &lay_out_avx512, &conv_tile_avx512,    &depthwise_tile_avx512, &winograd_input_avx512, &winograd_output_avx512, &multiply_byte_weights_avx512};
+      return HostBlocks{
+          "avx512",          &matmul_block_avx512,   &thin_product_avx512,   &narrow_product_avx512,  &depthwise_plane_avx512,      &lay_out_avx512,
+          &conv_tile_avx512, &depthwise_tile_avx512, &winograd_input_avx512, &winograd_output_avx512, &multiply_byte_weights_avx512};
     if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
-      return HostBlocks{"avx2",        &matmul_block_avx2, &thin_product_avx2,   &narrow_product_avx2, &depthwise_plane_avx2,
-                        &lay_out_avx2, &conv_tile_avx2,    &depthwise_tile_avx2, &winograd_input_avx2, &winograd_output_avx2, &multiply_byte_weights_avx2};
+      return HostBlocks{"avx2",          &matmul_block_avx2,   &thin_product_avx2,   &narrow_product_avx2,  &depthwise_plane_avx2,      &lay_out_avx2,
+                        &conv_tile_avx2, &depthwise_tile_avx2, &winograd_input_avx2, &winograd_output_avx2, &multiply_byte_weights_avx2};
 #endif
-    return HostBlocks{"baseline",        &matmul_block_baseline, &thin_product_baseline,   &narrow_product_baseline, &depthwise_plane_baseline,
-                      &lay_out_baseline, &conv_tile_baseline,    &depthwise_tile_baseline, &winograd_input_baseline, &winograd_output_baseline, &multiply_byte_weights_baseline};
+    return HostBlocks{
+        "baseline",          &matmul_block_baseline,   &thin_product_baseline,   &narrow_product_baseline,  &depthwise_plane_baseline,      &lay_out_baseline,
+        &conv_tile_baseline, &depthwise_tile_baseline, &winograd_input_baseline, &winograd_output_baseline, &multiply_byte_weights_baseline};
   }();
   return chosen;
 }
