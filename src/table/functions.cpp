@@ -11,6 +11,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "sinter/adopt.hpp"
 #include "sinter/arranging.hpp"
 #include "sinter/complex.hpp"
 #include "sinter/control.hpp"
@@ -447,15 +448,22 @@ Value repeat_(const Arguments& a) {
     if (times.size() != 1 && times.size() != size)
       a.fail(1, fmt::format("{} for {} along the axis", sinter::counted(times.size(), "repeat"), sinter::counted(size, "element")));
     const std::vector<std::int64_t> each = broadcast_to(reshape(astype(times, DType::int64), Shape{-1}), Shape{size}).to_vector<std::int64_t>();
-    std::vector<std::int64_t> places;
-    constexpr std::int64_t kMaxElements = std::int64_t{1} << 26;
-    for (std::size_t k = 0; k < each.size(); ++k) {
-      if (each[k] < 0) a.fail(1, "a count of repeats is negative");
-      if (each[k] > kMaxElements - static_cast<std::int64_t>(places.size()))
-        a.fail(1, fmt::format("counts of repeats make more than {} elements", kMaxElements));
-      places.insert(places.end(), static_cast<std::size_t>(each[k]), static_cast<std::int64_t>(k));
+    constexpr std::int64_t kMaxElements = std::int64_t{1} << 26, kFew = 4;
+    std::int64_t total = 0;
+    for (const std::int64_t count : each) {
+      if (count < 0) a.fail(1, "a count of repeats is negative");
+      if (count > kMaxElements - total) a.fail(1, fmt::format("counts of repeats make more than {} elements", kMaxElements));
+      total += count;
     }
-    return {take(x, from_span(places, Shape{static_cast<std::int64_t>(places.size())}, Location{}), axis)};
+    // A place with few repeats is written kFew times, because a processor could not predict the number of times; the next place overwrites the rest.
+    std::vector<std::int64_t> places(static_cast<std::size_t>(total + kFew));
+    std::int64_t at = 0;
+    for (std::size_t k = 0; k < each.size(); ++k) {
+      std::fill_n(places.begin() + at, std::max(each[k], kFew), static_cast<std::int64_t>(k));
+      at += each[k];
+    }
+    places.resize(static_cast<std::size_t>(total));
+    return {take(x, adopt(std::move(places), Shape{total}, Location{}), axis)};
   }
   return {repeat(a.operand(0), a.integer(1, 1), a.axis(2))};
 }
