@@ -99,13 +99,20 @@ def _ufunc(self, ufunc, method, *inputs, out=(), **keywords):
         return NotImplemented
     if not out and method == "__call__":
         return function(*inputs, **keywords)
+    if method == "at" and not isinstance(inputs[0], Array):  # NumPy changes its own array
+        import numpy
+
+        return ufunc.at(*(numpy.asarray(x) if isinstance(x, Array) else x for x in inputs))
     if any(x is not None and not isinstance(x, Array) for x in out):  # NumPy's own arrays get a copy of the elements
         import numpy
 
+        if name == "matmul" and keywords.get("axes") == [(-2, -1)] * 3:  # a @= b
+            del keywords["axes"]
+        where = keywords.pop("where", True) if method == "__call__" else True
         made = _ufunc(self, ufunc, method, *inputs, **keywords)
         if made is NotImplemented or len(out) != 1:
             return NotImplemented
-        numpy.copyto(out[0], numpy.asarray(made), casting="same_kind")
+        numpy.copyto(out[0], numpy.asarray(made), casting="same_kind", where=numpy.asarray(where))
         return out[0]
     if out:
         keywords["out"] = out[0] if len(out) == 1 else out

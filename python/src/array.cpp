@@ -115,7 +115,9 @@ template <const Operator& op> PyObject* update(PyObject* self, PyObject* other) 
       array.re = std::move(updated);
       return nb::borrow(self);
     }
-    const nb::object result = by_table(op.name, self, other);
+    const bool records = right.arg && !array.is_complex();
+    const Here here(op.name);
+    const nb::object result = records ? new_array(op.record(Arg(array.re, Location{}), *right.arg)) : by_table(op.name, self, other);
     const Array* computed = as_array(result);
     if (!computed) return result;
     if (computed->is_complex() != array.is_complex() || !can_cast(computed->re.dtype(), array.re.dtype(), Casting::same_kind))
@@ -124,7 +126,6 @@ template <const Operator& op> PyObject* update(PyObject* self, PyObject* other) 
     if (computed->re.shape() != array.re.shape())
       throw ShapeError(fmt::format("{}: a result of shape {} cannot be assigned to an array of shape {}", op.name, to_string(computed->re.shape()),
                                    to_string(array.re.shape())));
-    const Here here(op.name);
     array.re = astype(computed->re, array.re.dtype());
     if (array.is_complex()) array.im = astype(computed->im, array.im.dtype());
     return nb::borrow(self);
@@ -150,9 +151,13 @@ constexpr Operator kLess{"less", &less}, kLessEqual{"less_equal", &less_equal}, 
 using Record = PyObject* (*)(PyObject*, PyObject*) noexcept;
 /// Returns what records NumPy's function of this name, if it is an operator of two operands; null for another function.
 Record operator_of(std::string_view ufunc) {
-  static constexpr std::pair<std::string_view, Record> all[] = {
-      {"add", &binary<kAdd>},     {"subtract", &binary<kSubtract>},        {"multiply", &binary<kMultiply>}, {"divide", &binary<kDivide>},
-      {"power", &binary<kPower>}, {"floor_divide", &binary<kFloorDivide>}, {"matmul", &binary<kMatmul>},     {"remainder", &binary<kRemainder>}};
+  static constexpr std::pair<std::string_view, Record> all[] = {{"less", &binary<kLess>},         {"less_equal", &binary<kLessEqual>},
+                                                                {"equal", &binary<kEqual>},       {"not_equal", &binary<kNotEqual>},
+                                                                {"greater", &binary<kGreater>},   {"greater_equal", &binary<kGreaterEqual>},
+                                                                {"add", &binary<kAdd>},           {"subtract", &binary<kSubtract>},
+                                                                {"multiply", &binary<kMultiply>}, {"divide", &binary<kDivide>},
+                                                                {"power", &binary<kPower>},       {"floor_divide", &binary<kFloorDivide>},
+                                                                {"matmul", &binary<kMatmul>},     {"remainder", &binary<kRemainder>}};
   const auto* const found = std::find_if(std::begin(all), std::end(all), [&](const auto& row) { return row.first == ufunc; });
   return found == std::end(all) ? nullptr : found->second;
 }
@@ -277,6 +282,7 @@ Index index_item(nb::handle item, bool& places) {
     return Index(static_cast<std::int64_t>(value), Location{});
   };
   if (PyLong_CheckExact(o)) return integer(o);
+  if (const auto type = scalar_type(o); type && is_integer(*type) && !is_bool(*type)) return integer(integer_of(item).ptr());
   if (o == Py_None) return Index(newaxis, Location{});
   if (o == Py_Ellipsis) return Index(ellipsis, Location{});
   if (PySlice_Check(o)) return Index(*value_of(item).as<Slice>(), Location{});

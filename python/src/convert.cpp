@@ -189,7 +189,7 @@ nb::object integer_of(nb::handle object) {
   return integer;
 }
 
-Tensor scalar_of(PyObject* object) {
+std::optional<DType> scalar_type(PyObject* object) {
   // Types that were met, with their element types; none for types of other objects. The references keep their addresses.
   constexpr std::size_t kMostKnown = 64;
   static auto& known = *new std::vector<std::pair<nb::object, std::optional<DType>>>;
@@ -203,15 +203,20 @@ Tensor scalar_of(PyObject* object) {
     known.emplace_back(of, element_type && !element_type->is_complex ? std::optional(element_type->parts) : std::nullopt);
     found = known.end() - 1;
   }
-  if (!found->second) return {};
+  return found->second;
+}
+
+Tensor scalar_of(PyObject* object) {
+  const std::optional<DType> type = scalar_type(object);
+  if (!type) return {};
   Py_buffer view;
   if (PyObject_GetBuffer(object, &view, PyBUF_SIMPLE) != 0) throw nb::python_error();
-  const Tensor made = visit_storage(*found->second, [&]<class T>() {
+  const Tensor made = visit_storage(*type, [&]<class T>() {
     T value{};
     if (view.len == sizeof(T)) std::memcpy(&value, view.buf, sizeof(T));
     return Tensor(value, Location{});
   });
-  const bool fits = view.len == static_cast<Py_ssize_t>(itemsize(*found->second));
+  const bool fits = view.len == static_cast<Py_ssize_t>(itemsize(*type));
   PyBuffer_Release(&view);
   return fits ? made : Tensor();
 }
@@ -245,6 +250,7 @@ Value value_of(nb::handle object) {
     if (element_type->is_complex) return {table::ComplexType{element_type->parts}};
     return {element_type->parts};
   }
+  if (PyType_Check(o)) throw Fault{0, fmt::format("the type {} is not an element type of sinter", nb::cast<std::string>(nb::str(object))), true};
   if (PySlice_Check(o)) {
     static PyObject* const names[] = {PyUnicode_InternFromString("start"), PyUnicode_InternFromString("stop"), PyUnicode_InternFromString("step")};
     std::optional<std::int64_t> ends[3];

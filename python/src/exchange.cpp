@@ -181,7 +181,7 @@ const PyType_Slot* buffer_slots() { return slots; }
 
 Array from_buffer(nb::handle object) {
   if (nb::hasattr(object, "dtype") && !find_element_type(object.attr("dtype")))
-    throw DTypeError(fmt::format("arrays of sinter cannot have elements of type {}", nb::cast<std::string>(nb::str(object.attr("dtype")))));
+    throw DTypeError(fmt::format("arrays of sinter cannot have elements of type {}", nb::cast<std::string>(nb::str(nb::object(object.attr("dtype"))))));
   const Buffer buffer(object);
   if (!buffer.open) {  // arrays of NumPy whose type has no letter in the protocol, such as bfloat16 of ml_dtypes
     const auto type = nb::hasattr(object, "dtype") ? find_element_type(object.attr("dtype")) : std::nullopt;

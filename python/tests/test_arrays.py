@@ -1073,3 +1073,52 @@ def test_systems_are_solved_by_a_cholesky_factor():
         numpy.testing.assert_allclose(numpy.asarray(solved), numpy.linalg.solve(matrix, right), rtol=1e-10)
     with pytest.raises(sinter.linalg.LinAlgError):
         numpy.asarray(sinter.linalg.cho_solve((sinter.zeros((2, 2)), True), [1.0, 2.0]))
+
+
+def test_scalars_of_numpy_are_numbers_where_numbers_are_taken():
+    x, n = sinter.arange(9), numpy.arange(9)
+    for made, wanted in ((sinter.split(x, numpy.int64(3)), numpy.split(n, 3)), (sinter.array_split(x, numpy.uint8(2)), numpy.array_split(n, 2)),
+                         (sinter.histogram(x, bins=numpy.int64(3)), numpy.histogram(n, bins=3)), (sinter.delete(x, numpy.int64(1)), numpy.delete(n, 1)),
+                         (sinter.pad(x, ((numpy.int64(1), numpy.int64(2)),)), numpy.pad(n, ((1, 2),))), (x[numpy.int64(2)], n[2]),
+                         (sinter.sum(x, keepdims=numpy.bool_(True)), numpy.sum(n, keepdims=True)), (numpy.float32(4) < x, numpy.float32(4) < n),
+                         (sinter.asarray([1, 2, 3], dtype="uint64") ** numpy.uint64(2**63 + 5), numpy.asarray([1, 2, 3], numpy.uint64) ** numpy.uint64(2**63 + 5)),
+                         (sinter.tensordot(sinter.ones((2, 3)), sinter.ones((3, 2)), (numpy.int64(1), [numpy.int64(0)])), numpy.full((2, 2), 3.0))):
+        for a, b in zip(made, wanted) if isinstance(made, (list, tuple)) else [(made, wanted)]:
+            numpy.testing.assert_array_equal(numpy.asarray(a), b, strict=True)
+    assert sinter.broadcast_shapes((numpy.int64(2), 1), (1, 3)) == (2, 3)
+    assert sorted(sinter.random.default_rng(1).permutation(numpy.int64(4)).tolist()) == [0, 1, 2, 3]
+    with pytest.raises(IndexError):
+        sinter.zeros((3, 4))[numpy.int64(99), 2:2]
+    with pytest.raises(IndexError):
+        sinter.delete(x, [9])
+    for scalar, text in ((numpy.longdouble(2), "float128|longdouble"), (numpy.datetime64("2020"), "datetime64"), (numpy.str_("a"), "string")):
+        with pytest.raises(sinter.DTypeError, match=text):
+            sinter.add(x, scalar)
+    y = sinter.arange(1, 4)
+    with pytest.raises(sinter.ValueError, match="negative integer powers"):
+        y **= numpy.int64(-1)
+    y **= numpy.int64(2)
+    assert y.tolist() == [1, 4, 9]
+
+
+def test_methods_of_functions_with_several_results_are_refused():
+    x = sinter.arange(1.0, 7.0)
+    for call in (lambda: sinter.divmod.outer(x, x), lambda: sinter.divmod.reduce(x), lambda: sinter.divmod.accumulate(x), lambda: sinter.frexp.at(x, [0, 1]), lambda: sinter.modf.at(x, [0]),
+                 lambda: sinter.add.reduceat(x, [0, 1], dtype=numpy.complex64), lambda: sinter.multiply.reduceat(x, numpy.arange(0, 6), dtype=complex)):
+        with pytest.raises(sinter.DTypeError):
+            call()
+    assert sinter.maximum.reduceat(x, []).shape == (0,) and sinter.fmax.accumulate(x[:0]).shape == (0,)
+
+
+def test_functions_of_numpy_write_into_arrays_of_numpy():
+    z = numpy.zeros(3)
+    assert numpy.add.at(z, sinter.asarray([0, 0, 1]), 1) is None and z.tolist() == [2, 1, 0]
+    numpy.negative.at(z, sinter.asarray([0]))
+    assert z.tolist() == [-2, 1, 0]
+    out = numpy.zeros(4)
+    numpy.add(sinter.arange(4), 1, out=out, where=numpy.arange(4) < 2)
+    assert out.tolist() == [1, 2, 0, 0]
+    m = numpy.eye(2)
+    m @= sinter.ones((2, 2))
+    assert m.tolist() == [[1, 1], [1, 1]]
+    assert numpy.greater(sinter.arange(4), 2, dtype=bool).tolist() == [False, False, False, True]

@@ -117,7 +117,7 @@ Tensor number_of(const char* name, const Arg& x) {
 void check_power(const Site& site, DType type, const Arg& exponent) {
   if (is_floating(type)) return;
   const bool literal = exponent.kind() == Arg::Kind::integer;
-  const bool constant = exponent.is_tensor() && exponent.tensor().node()->op == Op::constant;
+  const bool constant = exponent.is_tensor() && exponent.tensor().node()->op == Op::constant && !is_unsigned(exponent.tensor().dtype());
   const std::int64_t value = literal ? exponent.integer() : constant ? exponent.tensor().node()->scalar.i : 0;
   if (value < 0) {
     fail<ValueError>(site, fmt::format("integers to negative integer powers are not allowed ({} ** {}); make one of them floating", name(type), value));

@@ -212,7 +212,9 @@ bool Arguments::flag(int parameter, bool otherwise) const {
   const Value* value = given(parameter);
   if (!value) return otherwise;
   if (const auto* b = value->as<bool>()) return *b;
-  if (const auto* i = value->as<std::int64_t>(); i && (*i == 0 || *i == 1)) return *i == 1;
+  if (const Tensor* truth = value->as<Tensor>(); truth && truth->ndim() == 0 && is_bool(truth->dtype())) return truth->item<bool>(Location{});
+  if (is_whole_number(*value))
+    if (const std::int64_t number = whole_number(*value); number == 0 || number == 1) return number == 1;
   wrong_kind(parameter, "True or False");
 }
 

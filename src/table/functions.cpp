@@ -352,9 +352,9 @@ Value pad_(const Arguments& a) {
   } else {
     for (const Value& pair : *tuple) {
       const Tuple* both = pair.as<Tuple>();
-      if (!both || both->size() != 2 || !(*both)[0].as<std::int64_t>() || !(*both)[1].as<std::int64_t>())
+      if (!both || both->size() != 2 || !is_whole_number((*both)[0]) || !is_whole_number((*both)[1]))
         a.fail(1, "pad_width must be a number, a pair, or a pair for each axis");
-      widths.emplace_back(*(*both)[0].as<std::int64_t>(), *(*both)[1].as<std::int64_t>());
+      widths.emplace_back(whole_number((*both)[0]), whole_number((*both)[1]));
     }
   }
   constexpr std::pair<std::string_view, PadMode> modes[] = {
@@ -506,7 +506,7 @@ Value categorical_(const Arguments& a) {
   return {random::categorical(key_of(a, 3), a.operand(0), a.integer(1, -1), a.given(2) ? std::optional(a.shape(2)) : std::nullopt)};
 }
 Value permutation_(const Arguments& a) {
-  if (const auto* n = a.given(0) ? a.given(0)->as<std::int64_t>() : nullptr) return {random::permutation(key_of(a, 2), *n, Location{})};
+  if (a.given(0) && is_whole_number(*a.given(0))) return {random::permutation(key_of(a, 2), a.integer(0, 0), Location{})};
   return {random::permutation(key_of(a, 2), a.tensor(0), a.integer(1, 0), Location{})};
 }
 Value choice_(const Arguments& a) { return {random::choice(key_of(a, 5), a.operand(0), a.integer(1, 1), a.integer(2, 0), a.flag(3, true), a.tensor(4))}; }
@@ -543,8 +543,7 @@ Value numpy_binomial_(const Arguments& a) {
 Value numpy_geometric_(const Arguments& a) { return {random::geometric(key_of(a, 2), size_last(a, 1), a.number(0, 0.5), integer_type(a, 3), Location{})}; }
 Value numpy_choice_(const Arguments& a) {
   const Shape size = a.given(1) ? a.shape(1) : Shape{};
-  const auto* count = a.given(0)->as<std::int64_t>();
-  const Tensor from = count ? arange(*count) : a.tensor(0);
+  const Tensor from = is_whole_number(*a.given(0)) ? arange(a.integer(0, 0)) : a.tensor(0);
   const Tensor chosen = random::choice(key_of(a, 4), from, element_count(size), a.integer(5, 0), a.flag(2, true), a.tensor(3));
   if (size.size() == 1) return {chosen};
   if (from.ndim() != 1) a.fail(1, "choice() from a tensor of several axes takes one size");
@@ -628,11 +627,11 @@ template <Tensor (*F)(const Arg&)> Value each(const Arguments& a) {
   return results.size() == 1 ? Value{results[0]} : list(results);
 }
 Value split_(const Arguments& a) {
-  const bool sections = a.given(1) && a.given(1)->as<std::int64_t>();
+  const bool sections = a.given(1) && is_whole_number(*a.given(1));
   return list(sections ? split(a.operand(0), a.integer(1, 1), a.integer(2, 0)) : split(a.operand(0), a.list(1), a.integer(2, 0)));
 }
 Value array_split_(const Arguments& a) {
-  const bool sections = a.given(1) && a.given(1)->as<std::int64_t>();
+  const bool sections = a.given(1) && is_whole_number(*a.given(1));
   return list(sections ? array_split(a.operand(0), a.integer(1, 1), a.integer(2, 0)) : split(a.operand(0), a.list(1), a.integer(2, 0)));
 }
 Value unstack_(const Arguments& a) { return list(unstack(a.operand(0), a.integer(1, 0), Location{})); }
@@ -767,7 +766,7 @@ std::int64_t bin_count(const Arguments& a) {
   return a.given(1) && a.given(1)->as<std::string>() ? bins_by_rule(a, 1, a.tensor(0), range_of(a, 2, a.given(2))) : a.integer(1, 10);
 }
 Value histogram_(const Arguments& a) {
-  const bool edges = a.given(1) && (a.given(1)->as<Tuple>() || a.given(1)->as<Tensor>());
+  const bool edges = a.given(1) && (a.given(1)->as<Tuple>() || a.given(1)->as<Tensor>()) && !is_whole_number(*a.given(1));
   const Histogram found = edges ? histogram(a.operand(0), a.tensor(1), a.tensor(4), a.flag(3))
                                 : histogram(a.operand(0), bin_count(a), range_of(a, 2, a.given(2)), a.tensor(4), a.flag(3));
   return list({found.counts, found.edges});
@@ -827,11 +826,11 @@ Value tensordot_(const Arguments& a) {
   std::vector<std::int64_t> axes[2];
   if (both->size() != 2) a.fail(2, "axes must be a number, or the axes of a and those of b");
   for (std::size_t side = 0; side < 2; ++side) {
-    if (const auto* one = (*both)[side].as<std::int64_t>()) axes[side] = {*one};
+    if (is_whole_number((*both)[side])) axes[side] = {whole_number((*both)[side])};
     else if (const Tuple* several = (*both)[side].as<Tuple>())
       for (const Value& axis : *several) {
-        if (!axis.as<std::int64_t>()) a.fail(2, "axes must be a number, or the axes of a and those of b");
-        axes[side].push_back(*axis.as<std::int64_t>());
+        if (!is_whole_number(axis)) a.fail(2, "axes must be a number, or the axes of a and those of b");
+        axes[side].push_back(whole_number(axis));
       }
   }
   return {tensordot(a.operand(0), a.operand(1), axes[0], axes[1])};
@@ -966,7 +965,7 @@ Value matrix_rank_(const Arguments& a) { return {matrix_rank(a.operand(0), numbe
 Value vector_norm_(const Arguments& a) { return {vector_norm(a.operand(0), a.axes(1), a.flag(2), a.number(3, 2))}; }
 
 template <std::vector<Tensor> (*F)(const Arg&, std::int64_t), std::int64_t axis> Value split_along(const Arguments& a) {
-  if (a.given(1)->as<std::int64_t>()) return list(F(a.operand(0), a.integer(1, 1)));
+  if (is_whole_number(*a.given(1))) return list(F(a.operand(0), a.integer(1, 1)));
   const Tensor x = a.tensor(0);
   return list(split(x, a.list(1), axis == 1 && x.ndim() == 1 ? 0 : axis));
 }

@@ -25,9 +25,9 @@ Padding padding(const Arguments& a, int parameter) {
   }
   for (const Value& pair : *tuple) {
     const Tuple* both = pair.as<Tuple>();
-    if (!both || both->size() != 2 || !(*both)[0].as<std::int64_t>() || !(*both)[1].as<std::int64_t>())
+    if (!both || both->size() != 2 || !is_whole_number((*both)[0]) || !is_whole_number((*both)[1]))
       a.fail(parameter, "padding must be a number, a tuple of them or of pairs, 'same' or 'valid'");
-    widths.emplace_back(*(*both)[0].as<std::int64_t>(), *(*both)[1].as<std::int64_t>());
+    widths.emplace_back(whole_number((*both)[0]), whole_number((*both)[1]));
   }
   return widths;
 }

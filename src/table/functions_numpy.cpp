@@ -14,6 +14,7 @@
 #include "sinter/creation.hpp"
 #include "sinter/decompositions.hpp"
 #include "sinter/elementary.hpp"
+#include "sinter/errors.hpp"
 #include "sinter/indexing.hpp"
 #include "sinter/linalg.hpp"
 #include "sinter/ops.hpp"
@@ -106,8 +107,8 @@ Value broadcast_shapes_(const Arguments& a) {
     Shape shape;
     const Tuple single{value};
     for (const Value& size : value.as<Tuple>() ? *value.as<Tuple>() : single) {
-      if (!size.as<std::int64_t>()) a.fail(0, "a shape must consist of integers");
-      shape.push_back(*size.as<std::int64_t>());
+      if (!is_whole_number(size)) a.fail(0, "a shape must consist of integers");
+      shape.push_back(whole_number(size));
     }
     const std::optional<Shape> both = broadcast_shape(all, shape);
     if (!both) a.fail(0, fmt::format("shapes {} and {} do not broadcast", to_string(all), to_string(shape)));
@@ -132,7 +133,7 @@ Value copyto_(const Arguments& a) {
 }
 Value delete_(const Arguments& a) {
   const Value& places = *a.given(1);
-  if (places.as<std::int64_t>()) return {erase(a.operand(0), a.integer(1, 0), a.axis(2))};
+  if (is_whole_number(places)) return {erase(a.operand(0), a.integer(1, 0), a.axis(2))};
   const Tensor x = a.axis(2) ? a.tensor(0) : reshape(a.operand(0), Shape{-1});
   const int axis = a.small_integer(2, 0);
   const std::int64_t size = x.size(axis, kNowhere);
@@ -141,12 +142,12 @@ Value delete_(const Arguments& a) {
   if (is_bool(gone.dtype())) {
     if (gone.ndim() != 1 || gone.size() != size)
       a.fail(1, fmt::format("a mask of {} for {} along the axis", to_string(gone.shape()), counted(size, "element")));
-    const std::vector<bool> mask = gone.to_vector<bool>(kNowhere);
-    for (std::size_t k = 0; k < mask.size(); ++k) kept[k] = !mask[k];
+    const std::vector<std::uint8_t> mask = astype(gone, DType::uint8).to_vector<std::uint8_t>(kNowhere);
+    for (std::size_t k = 0; k < mask.size(); ++k) kept[k] = static_cast<char>(1 - mask[k]);
   } else {
     if (!is_integer(gone.dtype()) && gone.size() != 0) a.fail(1, "obj of delete() must be an integer, a list of integers or a mask");
     for (const std::int64_t place : astype(gone, DType::int64).to_vector<std::int64_t>(kNowhere)) {
-      if (place < -size || place >= size) a.fail(1, fmt::format("index {} is out of range for an axis of {}", place, size));
+      if (place < -size || place >= size) throw IndexError(fmt::format("delete: index {} is out of bounds for axis {} with size {}", place, axis, size));
       kept[static_cast<std::size_t>(place < 0 ? place + size : place)] = 0;
     }
   }

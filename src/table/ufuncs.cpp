@@ -84,8 +84,16 @@ const Combination* combination_of(std::string_view name) {
   return found == std::end(kCombinations) ? nullptr : found;
 }
 
+/// Returns the result if it is one tensor of real numbers.
+Tensor real_result(const Value& made, const Function& function, std::size_t offset) {
+  if (const Tensor* tensor = made.as<Tensor>()) return *tensor;
+  throw Fault{offset,
+              fmt::format("the methods of {0} compute one result of real numbers; call {0}() itself for several results, or complex ones", function.name),
+              true};
+}
+
 Tensor of_two(const Function& function, const Tensor& a, const Tensor& b, std::size_t offset) {
-  return *call(function, {{{}, {a, offset}}, {{}, {b, offset}}}, offset).as<Tensor>();
+  return real_result(call(function, {{{}, {a, offset}}, {{}, {b, offset}}}, offset), function, offset);
 }
 
 /// Combines both halves until one slice is left.
@@ -106,6 +114,7 @@ Tensor folded(const Function& function, std::optional<int> of_nothing, Tensor x,
 Tensor in_order(const Function& function, const Tensor& x, bool all, std::size_t offset) {
   constexpr std::int64_t kMaxSlices = 4096;
   const std::int64_t size = x.shape()[0];
+  if (size == 0 && all) return x;
   if (size == 0) throw Fault{offset, fmt::format("{} of nothing has no value", function.name)};
   if (size > kMaxSlices) throw Fault{offset, fmt::format("{} would combine {} slices one after the other; the limit is {}", function.name, size, kMaxSlices)};
   const auto slice = [&](std::int64_t k) { return std::as_const(x).at({k}, Location{}); };
@@ -164,7 +173,7 @@ Value by_reduction(const Function& function, const Combination& row, const Argum
   if (!combines) keywords.emplace_back(4, "initial");
   Value result = pass_on(row.reduction, a, {{{}, operand_of(function, a, *a.given(0), offset)}, {"axis", std::move(axis)}}, keywords, offset);
   if (!combines || !a.given(4)) return result;
-  const Tensor& reduced = *result.as<Tensor>();
+  const Tensor reduced = real_result(result, function, offset);
   return {of_two(function, reduced, astype(a.tensor(4), reduced.dtype()), offset), offset};
 }
 
@@ -226,7 +235,7 @@ Value reduce_at(const Function& function, const Combination* row, const Argument
   const auto reduced = [&](const Tensor& rows) {
     std::vector<Argument> arguments{{{}, {rows, offset}}};
     if (a.given(3)) arguments.push_back({"dtype", *a.given(3)});
-    return *reduce(function, row, Arguments(kReduce, std::move(arguments), offset), offset).as<Tensor>();
+    return real_result(reduce(function, row, Arguments(kReduce, std::move(arguments), offset), offset), function, offset);
   };
   std::vector<Tensor> results;
   const Scattered* const scattered = scattered_by(function.name);
@@ -246,7 +255,12 @@ Value reduce_at(const Function& function, const Combination* row, const Argument
     return {moveaxis(scattered->combine(start, {Index(adopt(std::move(segments), Shape{rows_read}, Location{}), Location{})}, astype(rows, type)), 0, axis),
             offset};
   }
-  if (places.empty() || places.size() > 1000)
+  if (places.empty()) {
+    Shape none = x.shape();
+    none[0] = 0;
+    return {moveaxis(zeros(none, reduced(x).dtype()), 0, axis), offset};
+  }
+  if (places.size() > 1000)
     a.fail(
         1,
         "indices must be integers; other functions than add, multiply, minimum and maximum take at most a thousand of them, as do indices that do not ascend");
@@ -277,7 +291,7 @@ Value at(const Function& function, const Arguments& a, std::size_t offset) {
   const std::vector<Index> places = indices_of(*a.given(1));
   if (const Scattered* const row = scattered_by(function.name)) return {row->combine(a.tensor(0), places, values), offset};
   const auto combined = [&](const Tensor& x, const Tensor& y) {
-    return one ? *call(function, {{{}, {x, offset}}}, offset).as<Tensor>() : of_two(function, x, y, offset);
+    return one ? real_result(call(function, {{{}, {x, offset}}}, offset), function, offset) : of_two(function, x, y, offset);
   };
   const Tensor x = a.tensor(0);
   return {combine_at(x, places, values, combined, combination_of(function.name) && !one ? Combining::in_pairs : Combining::one_by_one), offset};
@@ -307,6 +321,11 @@ Value call_with_keywords(const Function& function, std::vector<Argument> argumen
   }
   if (where && !out)
     throw Fault{where->offset, fmt::format("where= leaves the other elements of {}() without a value; out= says what they are", function.name)};
+  if (dtype && is_bool(dtype_of(*dtype, "dtype", function.name))) {  // comparisons have such results whatever they take
+    Value result = call(function, arguments, offset);
+    if (const Tensor* truths = result.as<Tensor>(); truths && is_bool(truths->dtype()))
+      return out ? put_into(*out, result, where, function.name, offset) : result;
+  }
   if (dtype) {
     const DType type = dtype_of(*dtype, "dtype", function.name);
     const bool unsafe = casting && casting->as<std::string>() && *casting->as<std::string>() == "unsafe";

@@ -294,6 +294,7 @@ RecordedPtr make_scan(const Site& site, Op reduction, const RecordedPtr& x, std:
 
 RecordedPtr make_library(const Site& site, Op op, Operands operands, std::vector<std::int64_t> ints) {
   std::vector<Shape> shapes;
+  shapes.reserve(kMaxArity);
   std::array<DType, kMaxArity> dtypes;
   for (const RecordedPtr& operand : operands) {
     dtypes[shapes.size()] = operand->dtype;
