@@ -34,7 +34,7 @@ xp.take_along_axis(X,I,axis=1); xp.repeat(x,3); xp.repeat(x,counts); xp.repeat(X
 xp.roll(X,3,axis=1); X.T.copy(); xp.transpose(T,(2,0,1)).copy(); xp.concatenate([x,y]); xp.stack([x,y],axis=1); xp.column_stack([x,y]); xp.pad(X,5)
 xp.pad(X,5,mode='edge'); xp.pad(X,5,mode='reflect'); xp.tril(X); xp.diag(s); xp.packbits(b); xp.unpackbits(u); x[::2]+1; X[:,::-1]+1; xp.choose(i%2,[x,y])
 xp.select([x>1,x<-1],[x,y]); xp.outer(s,s); xp.cross(xp.reshape(x[:999999],(-1,3)),xp.reshape(y[:999999],(-1,3))); xp.convolve(x,s[:5]); xp.polyval(s[:5],x)
-X@Y; D@D; X@s; s@X; small@small; N@R; xp.einsum('ij,kj->ik',X,Y); xp.einsum('ij,ij->i',X,Y); xp.tensordot(T,T[0],1); xp.vdot(x,y); xp.cov(X[:100]); xp.linalg.inv(S)
+X@Y; D@D; X@s; s@X; Q@q; Q@q2; small@small[:,:,:1]; small@small; N@R; xp.einsum('ij,kj->ik',X,Y); xp.einsum('ij,ij->i',X,Y); xp.tensordot(T,T[0],1); xp.vdot(x,y); xp.cov(X[:100]); xp.linalg.inv(S)
 xp.linalg.solve(S,M); xp.linalg.cholesky(S); xp.linalg.qr(M)[1]; xp.linalg.eigh(S)[0]; xp.linalg.svdvals(M); xp.linalg.det(S); xp.linalg.lstsq(M,M,rcond=None)[0]
 xp.linalg.eig(M)[0]; xp.linalg.inv(S3); xp.linalg.solve(S3,M3); xp.linalg.cholesky(S3); xp.linalg.eigh(S3)[0]; xp.linalg.svd(M3)[1]; xp.linalg.inv(small); xp.fft.fft(c)
 xp.fft.rfft(d); xp.fft.irfft(xp.fft.rfft(d)); xp.fft.fft2(C); xp.fft.rfft2(F); xp.fft.fft(C,axis=0); xp.fft.fft(C,axis=1); xp.fft.rfft(F,axis=1); xp.fft.rfft(F,axis=0)
@@ -53,7 +53,7 @@ def arrays():
     normal, square = g.standard_normal, lambda n: (lambda a: a @ a.T + n * np.eye(n))(g.standard_normal((n, n)))
     million = 1_000_000
     single = {"x": million, "y": million, "X": (1000, 1000), "Y": (1000, 1000), "T": (100, 100, 100), "s": 1000, "small": (10000, 8, 8), "image": (512, 512, 3), "P": (2000, 3),
-              "N": (300000, 3), "R": (3, 3)}
+              "N": (300000, 3), "R": (3, 3), "Q": (4000, 60), "q": 60, "q2": (60, 2)}
     of = {name: normal(shape).astype(np.float32) for name, shape in single.items()}
     of |= {"d": normal(million), "D": normal((1000, 1000)), "F": normal((1024, 1024)), "M": normal((100, 100)), "M3": normal((300, 300)), "S": square(100), "S3": square(300)}
     of |= {"i": g.integers(-million, million, million, dtype=np.int32), "j": g.integers(-million, million, million), "I": g.integers(0, 1000, (1000, 1000)),

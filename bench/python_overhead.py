@@ -71,6 +71,7 @@ def in_cpp(program):
 
 
 def recording(x, y, z, numpy_x, cpp):
+    two = np.float32(2)
     works = {
         "x + 1": (lambda: x + 1, lambda: numpy_x + 1),
         "x + y": (lambda: x + y, lambda: numpy_x + numpy_x),
@@ -80,6 +81,7 @@ def recording(x, y, z, numpy_x, cpp):
         "x.sum()": (lambda: x.sum(), lambda: numpy_x.sum()),
         "x.sum(axis=0)": (lambda: x.sum(axis=0), lambda: numpy_x.sum(axis=0)),
         "x[1:]": (lambda: x[1:], lambda: numpy_x[1:]),
+        "np.float32(2) * x": (lambda: two * x, lambda: two * numpy_x),
         "x.reshape(10, -1)": (lambda: x.reshape(10, -1), lambda: numpy_x.reshape(10, -1)),
         "x.shape": (lambda: x.shape, lambda: numpy_x.shape),
         "x + y in line 300": (far_down(300, {"x": x, "y": y}), far_down(300, {"x": numpy_x, "y": numpy_x})),
