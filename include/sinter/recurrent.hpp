@@ -32,7 +32,8 @@ Tensor recurrence(Cell cell, const Arg& x, const Tensor& weights, const Tensor& 
 struct ByteWeights {
   Tensor numbers, factor, zero, bias;
 };
-/// The same with such weights, without lengths. A CPU reads them as bytes, a quarter of the memory of floats.
+/// The same with such weights, without lengths. For a small batch, a CPU reads the weights as bytes; for a large one, it converts them to floats once in each
+/// call.
 Tensor recurrence(Cell cell, const Arg& x, const ByteWeights& weights, const Tensor& start, bool backwards = false);
 
 }  // namespace sinter

@@ -116,8 +116,9 @@ template <const Operator& op> PyObject* update(PyObject* self, PyObject* other) 
       return nb::borrow(self);
     }
     const bool records = right.arg && !array.is_complex();
+    const Tensor before = array.re;  // recording may release the GIL, and another thread may then assign to the array
     const Here here(op.name);
-    const nb::object result = records ? new_array(op.record(Arg(array.re, Location{}), *right.arg)) : by_table(op.name, self, other);
+    const nb::object result = records ? new_array(op.record(Arg(before, Location{}), *right.arg)) : by_table(op.name, self, other);
     const Array* computed = as_array(result);
     if (!computed) return result;
     if (computed->is_complex() != array.is_complex() || !can_cast(computed->re.dtype(), array.re.dtype(), Casting::same_kind))
@@ -282,10 +283,10 @@ Index index_item(nb::handle item, bool& places) {
     return Index(static_cast<std::int64_t>(value), Location{});
   };
   if (PyLong_CheckExact(o)) return integer(o);
-  if (const auto type = scalar_type(o); type && is_integer(*type) && !is_bool(*type)) return integer(integer_of(item).ptr());
   if (o == Py_None) return Index(newaxis, Location{});
   if (o == Py_Ellipsis) return Index(ellipsis, Location{});
   if (PySlice_Check(o)) return Index(*value_of(item).as<Slice>(), Location{});
+  if (const auto type = scalar_type(o); type && is_integer(*type) && !is_bool(*type)) return integer(integer_of(item).ptr());
   if (!as_array(item) && !PyList_Check(o) && !PyTuple_Check(o) && !PyObject_CheckBuffer(o) && nb::hasattr(item, "__index__") && !PyBool_Check(o))
     return integer(integer_of(item).ptr());
   if (PyUnicode_Check(o) || PyFloat_Check(o)) raise(PyExc_IndexError, "an index is an integer, a slice, an ellipsis, None, or an array of integers or bools");

@@ -4,6 +4,7 @@
 #include <nanobind/stl/string_view.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <cstring>
 #include <limits>
 #include <memory>
@@ -190,20 +191,19 @@ nb::object integer_of(nb::handle object) {
 }
 
 std::optional<DType> scalar_type(PyObject* object) {
-  // Types that were met, with their element types; none for types of other objects. The references keep their addresses.
+  // NumPy's types that were met, with their element types; none for complex and other types. The references keep the types alive, so no other type gets their
+  // address.
   constexpr std::size_t kMostKnown = 64;
   static auto& known = *new std::vector<std::pair<nb::object, std::optional<DType>>>;
   PyTypeObject* const type = Py_TYPE(object);
-  auto found = std::find_if(known.begin(), known.end(), [&](const auto& one) { return one.first.ptr() == reinterpret_cast<PyObject*>(type); });
-  if (found == known.end()) {
-    if (known.size() >= kMostKnown) return {};
-    const nb::object of = nb::borrow(reinterpret_cast<PyObject*>(type));
-    const nb::object module = nb::getattr(of, "__module__", nb::none());
-    const auto element_type = PyUnicode_Check(module.ptr()) && nb::cast<std::string_view>(module) == "numpy" ? find_element_type(of) : std::nullopt;
-    known.emplace_back(of, element_type && !element_type->is_complex ? std::optional(element_type->parts) : std::nullopt);
-    found = known.end() - 1;
-  }
-  return found->second;
+  const auto found = std::find_if(known.begin(), known.end(), [&](const auto& one) { return one.first.ptr() == reinterpret_cast<PyObject*>(type); });
+  if (found != known.end()) return found->second;
+  const nb::object of = nb::borrow(reinterpret_cast<PyObject*>(type)), module = nb::getattr(of, "__module__", nb::none());
+  if (!PyUnicode_Check(module.ptr()) || nb::cast<std::string_view>(module) != "numpy") return {};
+  const auto element_type = find_element_type(of);
+  const auto real = element_type && !element_type->is_complex ? std::optional(element_type->parts) : std::nullopt;
+  if (known.size() < kMostKnown) known.emplace_back(of, real);
+  return real;
 }
 
 Tensor scalar_of(PyObject* object) {
@@ -211,14 +211,16 @@ Tensor scalar_of(PyObject* object) {
   if (!type) return {};
   Py_buffer view;
   if (PyObject_GetBuffer(object, &view, PyBUF_SIMPLE) != 0) throw nb::python_error();
-  const Tensor made = visit_storage(*type, [&]<class T>() {
+  std::byte bytes[8];
+  const bool fits = view.len == static_cast<Py_ssize_t>(itemsize(*type));
+  if (fits) std::memcpy(bytes, view.buf, itemsize(*type));
+  PyBuffer_Release(&view);
+  if (!fits) return {};
+  return visit_storage(*type, [&]<class T>() {
     T value{};
-    if (view.len == sizeof(T)) std::memcpy(&value, view.buf, sizeof(T));
+    std::memcpy(&value, bytes, sizeof value);
     return Tensor(value, Location{});
   });
-  const bool fits = view.len == static_cast<Py_ssize_t>(itemsize(*type));
-  PyBuffer_Release(&view);
-  return fits ? made : Tensor();
 }
 
 Value value_of(nb::handle object) {

@@ -176,6 +176,7 @@ std::vector<Tensor> tensors_in(nb::handle sequence) {
 PyObject* call_frozen(PyObject* self, PyObject* arguments, PyObject* keywords) noexcept {
   return guarded([&] {
     if (keywords && PyDict_Size(keywords) > 0) raise(PyExc_TypeError, "a plan takes no keywords");
+    if (!nb::inst_ready(nb::handle(self))) raise(PyExc_TypeError, "only freeze() and load_plan() make frozen functions");
     const Function& function = *nb::inst_ptr<Function>(self);
     const std::vector<Tensor> given = tensors_in(arguments);
     const Location where = location();

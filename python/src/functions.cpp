@@ -65,7 +65,7 @@ Results results_of_name(std::string_view name) {
   const bool views = gives_view(name);
   return {views, makes_created(name), views || name == "copy" || name == "astype", gives_list(name)};
 }
-/// Returns the same, which takes a while to find by name, from a table.
+/// Returns what the name of a row of the table says of its results. The answers are kept, because searching the lists of names takes longer than many calls.
 const Results& results_of(const Function& function) {
   const auto all = [](std::span<const Function> rows) {
     std::vector<Results> made;

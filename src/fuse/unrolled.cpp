@@ -8,16 +8,17 @@
 namespace sinter::fuse {
 
 trace::RecordedPtr unrolled(const trace::Recorded& call, const std::vector<trace::RecordedPtr>& operands) {
-  const trace::RecordedPtr &x = operands[0], &start = operands[2], lengths = call.op == trace::Op::ragged_recurrence ? operands[3] : nullptr;
+  constexpr std::int64_t kMaxSteps = 10'000;
+  const auto how = trace::Recurrence::of(call.ints);
+  const trace::RecordedPtr &x = operands[0], &start = operands[2];
+  const std::int64_t steps = x->shape[0], size = start->shape[2];
+  if (!how || steps > kMaxSteps) return nullptr;
+  const trace::RecordedPtr lengths = call.op == trace::Op::ragged_recurrence ? operands[3] : nullptr;
   trace::RecordedPtr weights = operands[1];
   if (call.op == trace::Op::byte_recurrence) {  // the same weights as floats
     const Tensor terms(weights);
     weights = concatenate({(astype(Tensor(operands[3]), DType::float32) - terms.at({1})) * terms.at({0}), terms.at({Slice{2, {}}})}).node();
   }
-  constexpr std::int64_t kMaxSteps = 10'000;
-  const auto how = trace::Recurrence::of(call.ints);
-  const std::int64_t steps = x->shape[0], size = start->shape[2];
-  if (!how || steps > kMaxSteps) return nullptr;
   const auto part = [&](const Tensor& z, std::int64_t first, std::int64_t count = 1) { return z.at({ellipsis, Slice{first * size, (first + count) * size}}); };
   const std::int64_t of_inputs = trace::Recurrence::rows_of_inputs(weights->shape, start->shape);
   const Tensor all(weights), rows = all.at({Slice{of_inputs, {}}}), begin(start);

@@ -173,6 +173,7 @@ struct InputSums {
 }  // namespace
 
 void recur(const fuse::LibraryCall& call, std::span<void* const> pointers, int threads) {
+  if (element_count(call.shape) == 0) return;
   const auto how = trace::Recurrence::of(call.ints);
   if (!how || call.dtype != DType::float32) throw InternalError("cpu: no such recurrent layer");
   const auto operand = [&](std::size_t k) { return static_cast<const float*>(pointers[k]) + call.operands[k].offset; };

@@ -88,7 +88,7 @@ const Combination* combination_of(std::string_view name) {
 Tensor real_result(const Value& made, const Function& function, std::size_t offset) {
   if (const Tensor* tensor = made.as<Tensor>()) return *tensor;
   throw Fault{offset,
-              fmt::format("the methods of {0} compute one result of real numbers; call {0}() itself for several results, or complex ones", function.name),
+              fmt::format("{}() gives several results or complex numbers here; methods such as reduce and at need one result of real numbers", function.name),
               true};
 }
 
@@ -321,11 +321,10 @@ Value call_with_keywords(const Function& function, std::vector<Argument> argumen
   }
   if (where && !out)
     throw Fault{where->offset, fmt::format("where= leaves the other elements of {}() without a value; out= says what they are", function.name)};
-  if (dtype && is_bool(dtype_of(*dtype, "dtype", function.name))) {  // comparisons have such results whatever they take
-    Value result = call(function, arguments, offset);
-    if (const Tensor* truths = result.as<Tensor>(); truths && is_bool(truths->dtype()))
-      return out ? put_into(*out, result, where, function.name, offset) : result;
-  }
+  constexpr std::string_view truths[] = {"equal",      "greater",     "greater_equal", "isfinite",   "isinf",       "isnan",     "less",
+                                         "less_equal", "logical_and", "logical_not",   "logical_or", "logical_xor", "not_equal", "signbit"};
+  const bool of_truths = std::find(std::begin(truths), std::end(truths), function.name) != std::end(truths);
+  if (dtype && of_truths && is_bool(dtype_of(*dtype, "dtype", function.name))) dtype.reset();  // the result is bool, whatever the operands are
   if (dtype) {
     const DType type = dtype_of(*dtype, "dtype", function.name);
     const bool unsafe = casting && casting->as<std::string>() && *casting->as<std::string>() == "unsafe";

@@ -303,7 +303,7 @@ bool panels_hold(const Shape& panels, std::int64_t depth, std::int64_t columns) 
 
 bool Recurrence::takes(std::span<const Shape> operands) const {
   const Shape &x = operands[0], &weights = operands[1], &start = operands[2];
-  if (x.size() != 3 || weights.size() != 2 || start.size() != 3) return false;
+  if (x.size() != 3 || weights.size() != 2 || start.size() != 3 || start[2] > kMaxElements) return false;  // no product below overflows
   const std::int64_t size = start[2], sums = gates() * size;
   const bool ragged = operands.size() == 4;
   if (ragged && operands[3] != Shape{x[1]}) return false;
@@ -313,7 +313,7 @@ bool Recurrence::takes(std::span<const Shape> operands) const {
 
 bool Recurrence::takes_bytes(std::span<const Shape> operands) const {
   const Shape &x = operands[0], &start = operands[2];
-  if (x.size() != 3 || start.size() != 3) return false;
+  if (x.size() != 3 || start.size() != 3 || start[2] > kMaxElements) return false;
   const std::int64_t size = start[2], sums = gates() * size;
   return start[0] == states() && x[1] == start[1] && x[2] == sums && operands[1] == Shape{3, sums} && operands[3] == Shape{size, sums};
 }

@@ -58,15 +58,16 @@ bool filters_read(const Shape& x, const Shape& filters, std::int64_t groups);
 /// columns.
 bool panels_hold(const Shape& panels, std::int64_t depth, std::int64_t columns);
 
-/// The attributes of recurrence and ragged_recurrence (sinter/recurrent.hpp): x, weights, start and, for the latter, the sequences' lengths -> the states after
-/// each step, then the final ones. The fourth operand of byte_recurrence is 8-bit weights, (size, gates * size), and the second one (3, gates * size): the
-/// factor, the zero point and the bias of each sum.
+/// The attributes of recurrence, ragged_recurrence and byte_recurrence (sinter/recurrent.hpp). The operands are x, weights and start; the result is the states
+/// after each step, then the final ones. ragged_recurrence also takes the sequences' lengths. The weights of byte_recurrence are (3, gates * size): the factor,
+/// the zero point and the bias of each sum. Its fourth operand is the 8-bit numbers, (size, gates * size).
 struct Recurrence {
   Cell cell = Cell::rnn_tanh;
   bool backwards = false;
 
   std::int64_t gates() const { return cell == Cell::lstm ? 4 : cell == Cell::gru || cell == Cell::gru_reset_after ? 3 : 1; }
   std::int64_t states() const { return cell == Cell::lstm ? 2 : 1; }
+  /// Return whether operands of these shapes fit recurrence or ragged_recurrence, and byte_recurrence.
   bool takes(std::span<const Shape> operands) const;
   bool takes_bytes(std::span<const Shape> operands) const;
   /// Returns the rows of the weights that belong to the inputs: none if x has their sums.

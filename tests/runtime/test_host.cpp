@@ -389,14 +389,14 @@ TEST_CASE_TEMPLATE("narrow products: any number of columns and little depth, for
 
 namespace {
 
-/// A matrix whose last element is the last one before an unmapped page. What lies between its rows is NaN.
+/// A matrix whose last element is the last one before an unmapped page. What lies between its rows is NaN, or the largest integer.
 template <class T> class AtThePagesEnd {
  public:
   AtThePagesEnd(std::int64_t rows, std::int64_t columns, std::int64_t gap, std::uint64_t seed)
       : leading(columns + gap), count_((rows - 1) * leading + columns), bytes_((static_cast<std::size_t>(count_) * sizeof(T) + 63) / 64 * 64) {
     memory_ = allocate_guarded(bytes_, Guard::end);
     const auto values = random_values<T>(rows * columns, seed);
-    std::fill_n(elements(), count_, std::numeric_limits<T>::quiet_NaN());
+    std::fill_n(elements(), count_, std::is_floating_point_v<T> ? std::numeric_limits<T>::quiet_NaN() : std::numeric_limits<T>::max());
     for (std::int64_t i = 0; i < rows; ++i) std::copy_n(values.data() + i * columns, columns, elements() + i * leading);
   }
   ~AtThePagesEnd() { free_guarded(memory_, bytes_, Guard::end); }
@@ -467,7 +467,8 @@ TEST_CASE_TEMPLATE("rows times bytes, for each instruction set, write their sums
         for (std::int64_t j = 0; j <= columns; ++j) {
           double sum = j < columns ? 0 : 77;
           for (std::int64_t l = 0; l < depth && j < columns; ++l) sum += static_cast<double>(rows.at(i, l)) * weights.at(l, j);
-          worst = std::max(worst, std::fabs(sum - sums[static_cast<std::size_t>(i * (columns + 1) + j)]));
+          const double off = std::fabs(sum - sums[static_cast<std::size_t>(i * (columns + 1) + j)]);
+          worst = std::isnan(off) ? off : std::max(worst, off);
         }
       CHECK(worst <= 256 * std::numeric_limits<float>::epsilon() * static_cast<double>(depth));
     }

@@ -15,7 +15,7 @@ struct MatmulBlock {
   std::int64_t a_leading, b_leading, c_leading;
   bool a_transposed, b_transposed;
   bool accumulate = false;    // c += a * b
-  bool c_transposed = false;  // only for products of few rows by a transposed matrix
+  bool c_transposed = false;  // c has the layout (columns, rows); only thin products by a transposed b read this
 };
 
 /// Multiplies a block. Returns false for a type that Eigen does not multiply here.
@@ -32,9 +32,9 @@ bool thin_product_baseline(DType dtype, const MatmulBlock& block);
 bool thin_product_avx2(DType dtype, const MatmulBlock& block);
 bool thin_product_avx512(DType dtype, const MatmulBlock& block);
 
-/// Multiplies by a matrix of at most kNarrowBytes in a row, whose rows, each rounded up to a quarter, a half or the whole of kNarrowBytes and less, have at
-/// most kNarrowElements elements, or by kFewColumns columns of as many elements. Returns false for other types. The order of an element's sum depends only on
-/// the depth, the number of columns and the layout of a.
+/// Multiplies by a narrow matrix. Its rows have at most kNarrowBytes. With each row rounded up to a quarter, a half or the whole of kNarrowBytes, or less, the
+/// matrix has at most kNarrowElements elements. If a is not transposed, b may instead have at most kFewColumns columns and kNarrowElements elements. Returns
+/// false for other types. The order of an element's sum depends only on the depth, the number of columns and the layout of a.
 constexpr std::int64_t kNarrowBytes = 256, kNarrowElements = 2048, kFewColumns = 2;
 bool narrow_product_baseline(DType dtype, const MatmulBlock& block);
 bool narrow_product_avx2(DType dtype, const MatmulBlock& block);

@@ -84,7 +84,8 @@ template <class T> struct RowEnds {
   alignas(64) T elements[kManyThinRows][Lanes<T>::kCount];
 };
 
-/// The same for the columns of b. They are read as whole vectors where these are within b; the last columns' are copied.
+/// The elements behind the last whole vector of each column of b. If a whole vector lies within b, it is read, and the lanes behind the column are set to 0.
+/// For the last columns it would reach beyond b, so their elements are copied.
 template <class T> class ColumnEnds {
  public:
   ColumnEnds(const MatmulBlock& p, std::int64_t first, std::int64_t count) : b_(static_cast<const T*>(p.b) + first), leading_(p.b_leading) {
