@@ -52,10 +52,23 @@ constexpr std::int64_t kMinThinColumns = 256;
 /// The minimum number of elements of a right matrix that the last-level cache, or one core's share of it, does not keep from one call to the next. A library
 /// copies the matrix, or if it is transposed, copies it from kCopied rows on. For up to kManyThinRows rows the copy takes longer than the products.
 constexpr std::int64_t kFarMatrix = 4 << 20, kCopied = 16;
+/// With 32 registers of 64 bytes also matrices that a cache keeps are read in their own layout: by up to kMoreThinRows rows, from kSmallMatrix elements on, and
+/// transposed ones from a depth of kLongSum on, because the lanes of each sum are added at its end.
+constexpr std::int64_t kMoreThinRows = 8, kSmallMatrix = 1 << 16, kLongSum = 128;
+
+bool has_wide_registers() {
+#if defined(SINTER_MATMUL_X86)
+  return host_blocks().multiply_thin == &thin_product_avx512;
+#else
+  return false;
+#endif
+}
 
 bool is_thin(DType dtype, bool a_transposed, bool b_transposed, std::int64_t m, std::int64_t n, std::int64_t k) {
-  if (!is_float(dtype) || (a_transposed && b_transposed)) return false;
-  return m <= kThinRows || (m <= kManyThinRows && n * k >= kFarMatrix && (!b_transposed || m >= kCopied));
+  if (!is_float(dtype) || (a_transposed && b_transposed) || m > kManyThinRows) return false;
+  if (m <= kThinRows) return true;
+  if (has_wide_registers() && (b_transposed ? k >= kLongSum : m <= kMoreThinRows && n * k >= kSmallMatrix)) return true;
+  return n * k >= kFarMatrix && (!b_transposed || m >= kCopied);
 }
 bool is_narrow(DType dtype, bool a_transposed, std::int64_t n, std::int64_t k) {
   constexpr std::int64_t kLittleDepth = 8;  // to here the widest rows, too, take less time than with packing

@@ -24,7 +24,7 @@ bool matmul_block_baseline(DType dtype, const MatmulBlock& block);
 bool matmul_block_avx2(DType dtype, const MatmulBlock& block);
 bool matmul_block_avx512(DType dtype, const MatmulBlock& block);
 
-/// Multiplies few rows over all of the depth at once: at most kThinRows, or kManyThinRows by a large matrix. Returns false for other types. The order of an
+/// Multiplies few rows over all of the depth at once: at most kThinRows, or kManyThinRows where that pays. Returns false for other types. The order of an
 /// element's sum depends only on the depth and the layout of b, not on the other columns that are computed. The last columns, fewer than kThinColumns, are
 /// computed separately.
 constexpr std::int64_t kThinRows = 4, kManyThinRows = 32, kThinColumns = 64;
