@@ -150,17 +150,13 @@ constexpr Operator kLess{"less", &less}, kLessEqual{"less_equal", &less_equal}, 
     kGreater{"greater", &greater}, kGreaterEqual{"greater_equal", &greater_equal};
 
 using Record = PyObject* (*)(PyObject*, PyObject*) noexcept;
+template <const Operator&... operators> constexpr std::pair<std::string_view, Record> kRecords[] = {{operators.name, &binary<operators>}...};
 /// Returns what records NumPy's function of this name, if it is an operator of two operands; null for another function.
 Record operator_of(std::string_view ufunc) {
-  static constexpr std::pair<std::string_view, Record> all[] = {{"less", &binary<kLess>},         {"less_equal", &binary<kLessEqual>},
-                                                                {"equal", &binary<kEqual>},       {"not_equal", &binary<kNotEqual>},
-                                                                {"greater", &binary<kGreater>},   {"greater_equal", &binary<kGreaterEqual>},
-                                                                {"add", &binary<kAdd>},           {"subtract", &binary<kSubtract>},
-                                                                {"multiply", &binary<kMultiply>}, {"divide", &binary<kDivide>},
-                                                                {"power", &binary<kPower>},       {"floor_divide", &binary<kFloorDivide>},
-                                                                {"matmul", &binary<kMatmul>},     {"remainder", &binary<kRemainder>}};
-  const auto* const found = std::find_if(std::begin(all), std::end(all), [&](const auto& row) { return row.first == ufunc; });
-  return found == std::end(all) ? nullptr : found->second;
+  for (const auto& [name, record] :
+       kRecords<kAdd, kSubtract, kMultiply, kDivide, kFloorDivide, kRemainder, kPower, kMatmul, kLess, kLessEqual, kEqual, kNotEqual, kGreater, kGreaterEqual>)
+    if (name == ufunc) return record;
+  return nullptr;
 }
 
 /// The method __array_ufunc__, by which NumPy's functions and the operators of its scalars compute with arrays of sinter. Operators are recorded at once; all
@@ -286,9 +282,11 @@ Index index_item(nb::handle item, bool& places) {
   if (o == Py_None) return Index(newaxis, Location{});
   if (o == Py_Ellipsis) return Index(ellipsis, Location{});
   if (PySlice_Check(o)) return Index(*value_of(item).as<Slice>(), Location{});
-  if (const auto type = scalar_type(o); type && is_integer(*type) && !is_bool(*type)) return integer(integer_of(item).ptr());
-  if (!as_array(item) && !PyList_Check(o) && !PyTuple_Check(o) && !PyObject_CheckBuffer(o) && nb::hasattr(item, "__index__") && !PyBool_Check(o))
-    return integer(integer_of(item).ptr());
+  const std::optional<DType> scalar = scalar_type(o);
+  const bool counts =
+      scalar ? is_integer(*scalar) && !is_bool(*scalar)
+             : !as_array(item) && !PyList_Check(o) && !PyTuple_Check(o) && !PyObject_CheckBuffer(o) && !PyBool_Check(o) && nb::hasattr(item, "__index__");
+  if (counts) return integer(integer_of(item).ptr());
   if (PyUnicode_Check(o) || PyFloat_Check(o)) raise(PyExc_IndexError, "an index is an integer, a slice, an ellipsis, None, or an array of integers or bools");
   Array array = array_of(item);
   if (array.is_complex()) raise(PyExc_IndexError, "complex numbers cannot be indices");

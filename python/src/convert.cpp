@@ -120,7 +120,7 @@ Value number_of(PyObject* integer) {
 
 /// Returns an end of a slice. Beyond 64 bits, all numbers are equally far away.
 std::int64_t end_of(nb::handle object) {
-  const nb::object integer = PyLong_CheckExact(object.ptr()) ? nb::borrow(object) : integer_of(object);
+  const nb::object integer = integer_of(object);
   int overflow = 0;
   const long long value = PyLong_AsLongLongAndOverflow(integer.ptr(), &overflow);
   if (overflow != 0) return overflow > 0 ? std::numeric_limits<std::int64_t>::max() : std::numeric_limits<std::int64_t>::min();
@@ -263,7 +263,8 @@ Value value_of(nb::handle object) {
     }
     return {Slice{ends[0], ends[1], ends[2]}};
   }
-  if (const Tensor scalar = scalar_of(o); !scalar.empty_handle() && is_floating(scalar.dtype())) return {scalar};
+  if (const auto scalar = scalar_type(o); scalar && is_floating(*scalar))  // integers are evaluated at once, because many arguments are read while recording
+    if (const Tensor made = scalar_of(o); !made.empty_handle()) return {made};
   if (PyObject_CheckBuffer(o) && !PyBytes_Check(o) && !PyByteArray_Check(o)) return value_of(from_buffer(object));
   if (PyFloat_Check(o)) return {PyFloat_AsDouble(o)};
   if (PyLong_Check(o)) return number_of(o);

@@ -156,18 +156,11 @@ nb::object as_tuple(const std::vector<Tensor>& tensors) {
 
 std::vector<Tensor> tensors_in(nb::handle sequence) {
   std::vector<Tensor> tensors;
-  const auto add = [&](nb::handle object) {
+  for (nb::handle object : sequence) {
     const Array* array = as_array(object);
     if (!array) raise(PyExc_TypeError, "the arguments must be arrays of sinter");
     if (array->is_complex()) raise(PyExc_TypeError, "a frozen function does not take complex arrays; pass their real and imaginary parts");
     tensors.push_back(array->re);
-  };
-  if (PyTuple_Check(sequence.ptr())) {
-    const Py_ssize_t size = PyTuple_Size(sequence.ptr());
-    tensors.reserve(static_cast<std::size_t>(size));
-    for (Py_ssize_t k = 0; k < size; ++k) add(PyTuple_GetItem(sequence.ptr(), k));
-  } else {
-    for (nb::handle object : sequence) add(object);
   }
   return tensors;
 }

@@ -5,8 +5,7 @@
 
 #include <algorithm>
 #include <array>
-#include <functional>
-#include <span>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -54,32 +53,23 @@ bool gives_list(std::string_view name) {
   return std::find(std::begin(names), std::end(names), name) != std::end(names);
 }
 
-/// What a function's name says of its results.
+/// Properties of a function's results, which its name determines.
 struct Results {
   bool views = false;    // a method's results are views of its array
   bool created = false;  // a result without axes is an array, not a scalar
   bool keeps = false;    // ... if the method's array is one
   bool list = false;     // several results are a list
 };
-Results results_of_name(std::string_view name) {
-  const bool views = gives_view(name);
-  return {views, makes_created(name), views || name == "copy" || name == "astype", gives_list(name)};
-}
-/// Returns what the name of a row of the table says of its results. The answers are kept, because searching the lists of names takes longer than many calls.
+/// Returns the properties for a row of the table. They are kept, because searching the lists of names takes longer than many calls.
 const Results& results_of(const Function& function) {
-  const auto all = [](std::span<const Function> rows) {
-    std::vector<Results> made;
-    for (const Function& row : rows) made.push_back(results_of_name(row.name));
-    return made;
-  };
-  static const auto& of_functions = *new std::vector(all(table::functions()));
-  static const auto& of_members = *new std::vector(all(table::members()));
-  const auto within = [&](std::span<const Function> rows) {
-    return !std::less<>()(&function, rows.data()) && std::less<>()(&function, rows.data() + rows.size());
-  };
-  if (within(table::functions())) return of_functions[static_cast<std::size_t>(&function - table::functions().data())];
-  if (within(table::members())) return of_members[static_cast<std::size_t>(&function - table::members().data())];
-  throw InternalError(fmt::format("{} is not a row of the table", function.name));
+  static auto& known = *new std::unordered_map<const Function*, Results>;
+  const auto [row, added] = known.try_emplace(&function);
+  const std::string_view name = function.name;
+  if (added) {
+    const bool views = gives_view(name);
+    row->second = {views, makes_created(name), views || name == "copy" || name == "astype", gives_list(name)};
+  }
+  return row->second;
 }
 
 /// Returns a signature in Python's form: "(x1, x2, *, axis=None)".

@@ -1,6 +1,7 @@
 #include "kernels/recurrence.hpp"
 
 #include <algorithm>
+#include <array>
 #include <memory>
 #include <vector>
 
@@ -30,6 +31,10 @@ class Functions {
   TileFn sigmoid_ = function_kernel(Op::sigmoid, DType::float32), tanh_ = function_kernel(Op::tanh, DType::float32);
 };
 
+/// The maximum number of rows of states that are multiplied by weights of 8 bits, which are converted for every four rows. For more rows the weights become
+/// floats once.
+constexpr std::int64_t kByteRows = 12;
+
 /// Weights of 8 bits: (numbers - zero) * factor.
 struct Bytes {
   const void* numbers = nullptr;  // null for weights of floats
@@ -56,13 +61,17 @@ struct Layer {
 
   /// The same for weights of 8 bits: factor * (rows @ numbers - zero * the sum of a row).
   void multiply_bytes(const float* rows, std::int64_t first, std::int64_t columns, float* to) const {
+    std::array<float, kByteRows> sums_of_rows{};
+    for (std::int64_t b = 0; b < batch; ++b) {
+      double sum = 0;
+      for (std::int64_t k = 0; k < size; ++k) sum += rows[b * size + k];
+      sums_of_rows[static_cast<std::size_t>(b)] = static_cast<float>(sum);
+    }
     const auto some = [&](std::int64_t begin, std::int64_t end) {
       host_blocks().multiply_byte_weights(
           {rows, static_cast<const std::int8_t*>(bytes.numbers) + first + begin, to + begin, batch, size, end - begin, sums, columns, bytes.is_signed});
       for (std::int64_t b = 0; b < batch; ++b) {
-        double sum = 0;
-        for (std::int64_t k = 0; k < size; ++k) sum += rows[b * size + k];
-        const auto of_row = static_cast<float>(sum);
+        const float of_row = sums_of_rows[static_cast<std::size_t>(b)];
         for (std::int64_t j = begin; j < end; ++j) to[b * columns + j] = bytes.factor[first + j] * (to[b * columns + j] - bytes.zero[first + j] * of_row);
       }
     };
@@ -183,8 +192,6 @@ void recur(const fuse::LibraryCall& call, std::span<void* const> pointers, int t
   const std::int64_t of_inputs = of_bytes ? 0 : trace::Recurrence::rows_of_inputs(call.operands[1].shape, start);
   const float* const weights = operand(1) + of_inputs * sums;
   Layer layer{*how, batch, size, sums, weights, weights + (of_bytes ? 2 : size) * sums, {}, {}, threads};
-  // For many rows the weights become floats once; for a few they are read as bytes, and converted for every four rows.
-  constexpr std::int64_t kByteRows = 12;
   std::unique_ptr<float[]> floats;
   if (of_bytes && batch > kByteRows) {
     floats = std::make_unique_for_overwrite<float[]>(static_cast<std::size_t>(size * sums));

@@ -263,6 +263,12 @@ std::int64_t whole_number(const Value& value) {
   return astype(*value.as<Tensor>(), DType::int64).item<std::int64_t>(Location{});
 }
 
+std::optional<std::pair<std::int64_t, std::int64_t>> whole_pair(const Value& value) {
+  const Tuple* both = value.as<Tuple>();
+  if (!both || both->size() != 2 || !is_whole_number((*both)[0]) || !is_whole_number((*both)[1])) return std::nullopt;
+  return std::pair{whole_number((*both)[0]), whole_number((*both)[1])};
+}
+
 Index index_of(const Value& value) {
   const Location nowhere{};
   if (const auto* i = value.as<std::int64_t>()) return {*i, nowhere};

@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "table/functions.hpp"
@@ -23,6 +24,8 @@ std::string signature(const std::vector<Parameter>& parameters);
 std::int64_t whole_number(const Value& value);
 /// Returns whether whole_number accepts the value.
 bool is_whole_number(const Value& value);
+/// Returns the integers of a pair; nothing for another value.
+std::optional<std::pair<std::int64_t, std::int64_t>> whole_pair(const Value& value);
 
 /// Converts an index: an integer, slice, None, an ellipsis, a tensor, or a list. Throws Fault for anything else.
 Index index_of(const Value& value);

@@ -351,10 +351,9 @@ Value pad_(const Arguments& a) {
     widths = {{one.front(), one.back()}};
   } else {
     for (const Value& pair : *tuple) {
-      const Tuple* both = pair.as<Tuple>();
-      if (!both || both->size() != 2 || !is_whole_number((*both)[0]) || !is_whole_number((*both)[1]))
-        a.fail(1, "pad_width must be a number, a pair, or a pair for each axis");
-      widths.emplace_back(whole_number((*both)[0]), whole_number((*both)[1]));
+      const auto both = whole_pair(pair);
+      if (!both) a.fail(1, "pad_width must be a number, a pair, or a pair for each axis");
+      widths.push_back(*both);
     }
   }
   constexpr std::pair<std::string_view, PadMode> modes[] = {

@@ -24,10 +24,9 @@ Padding padding(const Arguments& a, int parameter) {
     return widths;
   }
   for (const Value& pair : *tuple) {
-    const Tuple* both = pair.as<Tuple>();
-    if (!both || both->size() != 2 || !is_whole_number((*both)[0]) || !is_whole_number((*both)[1]))
-      a.fail(parameter, "padding must be a number, a tuple of them or of pairs, 'same' or 'valid'");
-    widths.emplace_back(whole_number((*both)[0]), whole_number((*both)[1]));
+    const auto both = whole_pair(pair);
+    if (!both) a.fail(parameter, "padding must be a number, a tuple of them or of pairs, 'same' or 'valid'");
+    widths.push_back(*both);
   }
   return widths;
 }

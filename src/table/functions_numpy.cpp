@@ -138,12 +138,11 @@ Value delete_(const Arguments& a) {
   const int axis = a.small_integer(2, 0);
   const std::int64_t size = x.size(axis, kNowhere);
   const Tensor gone = a.tensor(1);
-  std::vector<char> kept(static_cast<std::size_t>(size), 1);
+  std::vector<std::uint8_t> kept(static_cast<std::size_t>(size), 1);
   if (is_bool(gone.dtype())) {
     if (gone.ndim() != 1 || gone.size() != size)
       a.fail(1, fmt::format("a mask of {} for {} along the axis", to_string(gone.shape()), counted(size, "element")));
-    const std::vector<std::uint8_t> mask = astype(gone, DType::uint8).to_vector<std::uint8_t>(kNowhere);
-    for (std::size_t k = 0; k < mask.size(); ++k) kept[k] = static_cast<char>(1 - mask[k]);
+    kept = astype(logical_not(gone), DType::uint8).to_vector<std::uint8_t>(kNowhere);
   } else {
     if (!is_integer(gone.dtype()) && gone.size() != 0) a.fail(1, "obj of delete() must be an integer, a list of integers or a mask");
     for (const std::int64_t place : astype(gone, DType::int64).to_vector<std::int64_t>(kNowhere)) {
@@ -155,7 +154,7 @@ Value delete_(const Arguments& a) {
   std::size_t count = 0;
   for (std::size_t k = 0; k < kept.size(); ++k) {  // without a branch, which a processor could not predict
     rest[count] = static_cast<std::int64_t>(k);
-    count += static_cast<std::size_t>(kept[k]);
+    count += kept[k];
   }
   rest.resize(count);
   return {take(x, adopt(std::move(rest), Shape{static_cast<std::int64_t>(count)}, kNowhere), axis)};

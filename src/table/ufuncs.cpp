@@ -246,20 +246,14 @@ Value reduce_at(const Function& function, const Combination* row, const Argument
       const std::int64_t end = k + 1 < places.size() ? places[k + 1] : x.shape()[0];
       std::fill_n(segments.begin() + (places[k] - places[0]), end - places[k], static_cast<std::int64_t>(k));
     }
-    const std::int64_t rows_read = std::ssize(segments);
     const Tensor rows = x.at({Slice{places[0], std::nullopt}}, Location{});
     const DType type = reduced(rows).dtype();
     Shape shape = x.shape();
     shape[0] = std::ssize(places);
     const Tensor start = scattered->neutral ? full(shape, *scattered->neutral, type) : astype(take(x, Arg(places, Location{}), 0), type);
-    return {moveaxis(scattered->combine(start, {Index(adopt(std::move(segments), Shape{rows_read}, Location{}), Location{})}, astype(rows, type)), 0, axis),
-            offset};
+    return {moveaxis(scattered->combine(start, {Index(adopt(std::move(segments), {-1}, Location{}), Location{})}, astype(rows, type)), 0, axis), offset};
   }
-  if (places.empty()) {
-    Shape none = x.shape();
-    none[0] = 0;
-    return {moveaxis(zeros(none, reduced(x).dtype()), 0, axis), offset};
-  }
+  if (places.empty()) return {moveaxis(astype(x.at({Slice{0, 0}}, Location{}), reduced(x).dtype()), 0, axis), offset};
   if (places.size() > 1000)
     a.fail(
         1,
@@ -321,9 +315,8 @@ Value call_with_keywords(const Function& function, std::vector<Argument> argumen
   }
   if (where && !out)
     throw Fault{where->offset, fmt::format("where= leaves the other elements of {}() without a value; out= says what they are", function.name)};
-  constexpr std::string_view truths[] = {"equal",      "greater",     "greater_equal", "isfinite",   "isinf",       "isnan",     "less",
-                                         "less_equal", "logical_and", "logical_not",   "logical_or", "logical_xor", "not_equal", "signbit"};
-  const bool of_truths = std::find(std::begin(truths), std::end(truths), function.name) != std::end(truths);
+  constexpr std::string_view truths[] = {"equal", "greater", "greater_equal", "isfinite", "isinf", "isnan", "less", "less_equal", "not_equal", "signbit"};
+  const bool of_truths = is_logical(function) || std::find(std::begin(truths), std::end(truths), function.name) != std::end(truths);
   if (dtype && of_truths && is_bool(dtype_of(*dtype, "dtype", function.name))) dtype.reset();  // the result is bool, whatever the operands are
   if (dtype) {
     const DType type = dtype_of(*dtype, "dtype", function.name);

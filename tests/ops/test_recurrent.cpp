@@ -135,8 +135,7 @@ TEST_CASE("weights of 8 bits, with zero points or without, few rows or many") {
     for (const DType dtype : {DType::int8, DType::uint8})
       for (int round = 0; round < (testing::on_gpu() ? 1 : 6); ++round) {
         Case c(cell, pick(1, 8), round == 0 ? pick(13, 20) : pick(1, 9), pick(1, 60), pick(0, 1) == 1);
-        const std::int64_t width = gates(cell) * c.size;
-        const std::int64_t low = dtype == DType::int8 ? -128 : 0;
+        const std::int64_t width = gates(cell) * c.size, low = dtype == DType::int8 ? -128 : 0;
         const float largest = 1 / std::sqrt(static_cast<float>(c.size));
         std::vector<std::int32_t> numbers;
         for (std::int64_t k = 0; k < c.size * width; ++k) numbers.push_back(static_cast<std::int32_t>(low + pick(0, 255)));
@@ -144,12 +143,8 @@ TEST_CASE("weights of 8 bits, with zero points or without, few rows or many") {
         for (float& one : zero) one = round == 1 ? 0 : static_cast<float>(low + pick(100, 150));
         if (round == 1 && dtype == DType::uint8)
           for (float& one : factor) one /= 2;
-        for (std::int64_t k = 0; k < c.size; ++k)
-          for (std::int64_t j = 0; j < width; ++j) {
-            const auto column = static_cast<std::size_t>(j);
-            const auto at = static_cast<std::size_t>(k * width + j);
-            c.weights[at] = (static_cast<float>(numbers[at]) - zero[column]) * factor[column];
-          }
+        for (std::size_t at = 0; at < numbers.size(); ++at)  // at the end of the weights is the bias
+          c.weights[at] = (static_cast<float>(numbers[at]) - zero[at % zero.size()]) * factor[at % zero.size()];
         const ByteWeights weights{astype(from_span(numbers, {c.size, width}), dtype), from_span(factor, {width}), from_span(zero, {width}),
                                   from_span(std::vector<float>(c.weights.end() - width, c.weights.end()), {width})};
         check_close(recurrence(cell, c.x_tensor(), weights, c.start_tensor(), c.backwards), expected(c), c.text() + ", bytes");

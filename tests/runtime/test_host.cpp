@@ -8,6 +8,7 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <memory>
 #include <random>
 #include <string>
 #include <thread>
@@ -332,10 +333,53 @@ TEST_CASE("matmul: every type and layout") {
   CHECK_THROWS_AS(kernels::matmul(DType::float16, {}, {}, nullptr, {1}, 1, 1, 1, 1), DTypeError);
 }
 
+namespace {
+
+/// A matrix that ends at an unmapped page. The gaps between its rows hold NaN, or the largest integer.
+template <class T> class AtThePagesEnd {
+ public:
+  AtThePagesEnd(std::int64_t rows, std::int64_t columns, std::int64_t gap, std::uint64_t seed)
+      : leading(columns + gap),
+        count_((rows - 1) * leading + columns),
+        bytes_((static_cast<std::size_t>(count_) * sizeof(T) + 63) / 64 * 64),
+        memory_(allocate_guarded(bytes_, Guard::end), [bytes = bytes_](void* memory) { free_guarded(memory, bytes, Guard::end); }) {
+    const auto values = random_values<T>(rows * columns, seed);
+    std::fill_n(elements(), count_, std::is_floating_point_v<T> ? std::numeric_limits<T>::quiet_NaN() : std::numeric_limits<T>::max());
+    for (std::int64_t i = 0; i < rows; ++i) std::copy_n(values.data() + i * columns, columns, elements() + i * leading);
+  }
+  T* elements() const { return static_cast<T*>(memory_.get()) + bytes_ / sizeof(T) - count_; }
+  T at(std::int64_t i, std::int64_t j) const { return elements()[i * leading + j]; }
+  const std::int64_t leading;
+
+ private:
+  std::int64_t count_;
+  std::size_t bytes_;
+  std::shared_ptr<void> memory_;
+};
+
+/// The functions of one instruction set.
+struct InstructionSet {
+  kernels::MatmulBlockFn thin, narrow;
+  kernels::RowsTimesBytesFn bytes;
+};
+/// Returns those of the oldest set, of the one that this processor uses, and of AVX2.
+std::vector<InstructionSet> instruction_sets() {
+  const kernels::HostBlocks& host = kernels::host_blocks();
+  std::vector<InstructionSet> sets{{&kernels::thin_product_baseline, &kernels::narrow_product_baseline, &kernels::multiply_byte_weights_baseline},
+                                   {host.multiply_thin, host.multiply_narrow, host.multiply_byte_weights}};
+#if defined(__x86_64__)
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+    sets.push_back({&kernels::thin_product_avx2, &kernels::narrow_product_avx2, &kernels::multiply_byte_weights_avx2});
+#endif
+  return sets;
+}
+
+}  // namespace
+
 TEST_CASE_TEMPLATE("thin products: any number of rows, for each instruction set, writes its columns alone", T, float, double) {
   std::mt19937 rng(sinter::testing::fresh_seed());
   const auto pick = [&](std::int64_t low, std::int64_t high) { return std::uniform_int_distribution(low, high)(rng); };
-  for (const auto multiply : {&kernels::thin_product_baseline, kernels::host_blocks().multiply_thin})
+  for (const auto [multiply, narrow, bytes] : instruction_sets())
     for (std::int64_t rows = 1; rows <= kernels::kManyThinRows; ++rows) {
       const std::int64_t columns = pick(1, 200), depth = pick(1, 90);
       const bool b_t = pick(0, 1) == 1, a_t = !b_t && pick(0, 1) == 1;
@@ -366,7 +410,7 @@ TEST_CASE_TEMPLATE("narrow products: any number of columns and little depth, for
   std::mt19937 rng(sinter::testing::fresh_seed());
   const auto pick = [&](std::int64_t low, std::int64_t high) { return std::uniform_int_distribution(low, high)(rng); };
   constexpr std::int64_t kWidest = kernels::kNarrowBytes / sizeof(T);
-  for (const auto multiply : {&kernels::narrow_product_baseline, kernels::host_blocks().multiply_narrow})
+  for (const auto [thin, multiply, bytes] : instruction_sets())
     for (std::int64_t columns = 1; columns <= kWidest; ++columns) {
       const std::int64_t rows = pick(1, 40), depth = pick(1, kernels::kNarrowElements / kWidest), gap = pick(0, 1) * 2;
       const bool a_t = pick(0, 1) == 1, b_t = pick(0, 1) == 1;
@@ -387,47 +431,13 @@ TEST_CASE_TEMPLATE("narrow products: any number of columns and little depth, for
     }
 }
 
-namespace {
-
-/// A matrix whose last element is the last one before an unmapped page. What lies between its rows is NaN, or the largest integer.
-template <class T> class AtThePagesEnd {
- public:
-  AtThePagesEnd(std::int64_t rows, std::int64_t columns, std::int64_t gap, std::uint64_t seed)
-      : leading(columns + gap), count_((rows - 1) * leading + columns), bytes_((static_cast<std::size_t>(count_) * sizeof(T) + 63) / 64 * 64) {
-    memory_ = allocate_guarded(bytes_, Guard::end);
-    const auto values = random_values<T>(rows * columns, seed);
-    std::fill_n(elements(), count_, std::is_floating_point_v<T> ? std::numeric_limits<T>::quiet_NaN() : std::numeric_limits<T>::max());
-    for (std::int64_t i = 0; i < rows; ++i) std::copy_n(values.data() + i * columns, columns, elements() + i * leading);
-  }
-  ~AtThePagesEnd() { free_guarded(memory_, bytes_, Guard::end); }
-  AtThePagesEnd(const AtThePagesEnd&) = delete;
-  T* elements() const { return static_cast<T*>(memory_) + bytes_ / sizeof(T) - count_; }
-  T at(std::int64_t i, std::int64_t j) const { return elements()[i * leading + j]; }
-  const std::int64_t leading;
-
- private:
-  std::int64_t count_;
-  std::size_t bytes_;
-  void* memory_;
-};
-
-}  // namespace
-
 TEST_CASE_TEMPLATE("rows times contiguous columns of every depth read the matrices alone", T, float, double) {
   std::mt19937 rng(sinter::testing::fresh_seed());
   const auto pick = [&](std::int64_t low, std::int64_t high) { return std::uniform_int_distribution(low, high)(rng); };
-  struct Set {
-    kernels::MatmulBlockFn thin, narrow;
-  };
-  std::vector<Set> sets{{&kernels::thin_product_baseline, &kernels::narrow_product_baseline},
-                        {kernels::host_blocks().multiply_thin, kernels::host_blocks().multiply_narrow}};
-#if defined(__x86_64__)
-  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) sets.push_back({&kernels::thin_product_avx2, &kernels::narrow_product_avx2});
-#endif
-  for (const Set& set : sets)
+  for (const InstructionSet& set : instruction_sets())
     for (std::int64_t depth = 1; depth <= 70; ++depth)
       for (const bool few_columns : {false, true}) {
-        // Rows of a times rows of b, or so many rows of b times few columns, which are rows of a: one result and the other are transposed.
+        // a times b transposed; or b times a transposed, where a has few rows: this result is the transpose of the first one.
         const std::int64_t rows = few_columns ? pick(1, kernels::kFewColumns) : pick(1, 6), columns = pick(1, 40);
         INFO(name(dtype_of<T>), " ", rows, " x ", depth, " x ", columns, few_columns ? ", few columns" : "");
         const AtThePagesEnd<T> a(rows, depth, pick(0, 2), rng()), b(columns, depth, pick(0, 2), rng());
@@ -450,18 +460,14 @@ TEST_CASE_TEMPLATE("rows times contiguous columns of every depth read the matric
 TEST_CASE_TEMPLATE("rows times bytes, for each instruction set, write their sums alone", T, std::int8_t, std::uint8_t) {
   std::mt19937 rng(sinter::testing::fresh_seed());
   const auto pick = [&](std::int64_t low, std::int64_t high) { return std::uniform_int_distribution(low, high)(rng); };
-  std::vector<kernels::ByteWeightsFn> sets{&kernels::multiply_byte_weights_baseline, kernels::host_blocks().multiply_byte_weights};
-#if defined(__x86_64__)
-  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) sets.push_back(&kernels::multiply_byte_weights_avx2);
-#endif
-  for (const auto multiply : sets)
+  for (const InstructionSet& set : instruction_sets())
     for (std::int64_t count = 1; count <= 9; ++count) {
       const std::int64_t depth = pick(1, 80), columns = pick(1, 300), gap = pick(0, 3);
       INFO(count, " x ", depth, " x ", columns);
       const AtThePagesEnd<float> rows(count, depth, 0, rng());
       const AtThePagesEnd<T> weights(depth, columns, gap, rng());
       std::vector<float> sums(static_cast<std::size_t>(count * (columns + 1)), 77);
-      multiply({rows.elements(), weights.elements(), sums.data(), count, depth, columns, weights.leading, columns + 1, std::is_signed_v<T>});
+      set.bytes({rows.elements(), weights.elements(), sums.data(), count, depth, columns, weights.leading, columns + 1, std::is_signed_v<T>});
       double worst = 0;
       for (std::int64_t i = 0; i < count; ++i)
         for (std::int64_t j = 0; j <= columns; ++j) {

@@ -15,6 +15,7 @@ namespace byte_weights {
 
 using Word = Lanes<float>::Word;
 using Unaligned = Lanes<float>::Unaligned;
+
 /// Reads 16 bytes as floats. Compilers convert the elements of such vectors one by one.
 template <class Byte> void read(const Byte* bytes, Word& word) {
 #if defined(__AVX512F__)
@@ -33,7 +34,7 @@ template <class Byte> void read(const Byte* bytes, Word& word) {
 }
 
 /// Multiplies `rows` rows by `words` vectors of columns, from column j on.
-template <class Byte, int rows, int words> void multiply_columns(const ByteWeights& p, std::int64_t row, std::int64_t j) {
+template <class Byte, int rows, int words> void multiply_columns(const RowsTimesBytes& p, std::int64_t row, std::int64_t j) {
   const float* const a = p.rows + row * p.depth;
   const Byte* b = static_cast<const Byte*>(p.weights) + j;
   Word sums[rows * words];
@@ -53,18 +54,11 @@ template <class Byte, int rows, int words> void multiply_columns(const ByteWeigh
 }
 
 /// Multiplies all rows by these columns; the first-level cache keeps them meanwhile if the depth is small.
-template <class Byte, int words> void multiply_rows(const ByteWeights& p, std::int64_t j) {
-  std::int64_t row = 0;
-  for (; row + 4 <= p.count; row += 4) multiply_columns<Byte, 4, words>(p, row, j);
-  switch (p.count - row) {
-    case 1: return multiply_columns<Byte, 1, words>(p, row, j);
-    case 2: return multiply_columns<Byte, 2, words>(p, row, j);
-    case 3: return multiply_columns<Byte, 3, words>(p, row, j);
-    default: return;
-  }
+template <class Byte, int words> void multiply_rows(const RowsTimesBytes& p, std::int64_t j) {
+  four_together(0, p.count, [&]<int rows>(std::integral_constant<int, rows>, std::int64_t row) { multiply_columns<Byte, rows, words>(p, row, j); });
 }
 
-template <class Byte> void multiply(const ByteWeights& p) {
+template <class Byte> void multiply(const RowsTimesBytes& p) {
   std::int64_t j = 0;
   if (p.count == 1)
     for (; j + 128 <= p.columns; j += 128) multiply_columns<Byte, 1, 8>(p, 0, j);
@@ -81,7 +75,7 @@ template <class Byte> void multiply(const ByteWeights& p) {
 }  // namespace byte_weights
 }  // namespace
 
-void SINTER_BYTE_WEIGHTS(const ByteWeights& p) {
+void SINTER_BYTE_WEIGHTS(const RowsTimesBytes& p) {
   if (p.is_signed) byte_weights::multiply<std::int8_t>(p);
   else byte_weights::multiply<std::uint8_t>(p);
 }

@@ -25,7 +25,7 @@ struct HostBlocks {
   DepthwiseTileFn depthwise_tile;
   WinogradInputFn winograd_input;
   WinogradOutputFn winograd_output;
-  ByteWeightsFn multiply_byte_weights;
+  RowsTimesBytesFn multiply_byte_weights;
 };
 const HostBlocks& host_blocks();
 

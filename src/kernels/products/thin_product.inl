@@ -51,13 +51,7 @@ template <class T, int deep> void add_all_rows(const MatmulBlock& p, std::int64_
 #if defined(__AVX512F__)
   for (; row + 8 <= p.rows; row += 8) add_rows<T, 8, deep>(p, row, k);
 #endif
-  for (; row + 4 <= p.rows; row += 4) add_rows<T, 4, deep>(p, row, k);
-  switch (p.rows - row) {
-    case 1: return add_rows<T, 1, deep>(p, row, k);
-    case 2: return add_rows<T, 2, deep>(p, row, k);
-    case 3: return add_rows<T, 3, deep>(p, row, k);
-    default: return;
-  }
+  four_together(row, p.rows, [&]<int rows>(std::integral_constant<int, rows>, std::int64_t first) { add_rows<T, rows, deep>(p, first, k); });
 }
 
 template <class T> bool by_rows_of_b(const MatmulBlock& p) {
@@ -191,14 +185,8 @@ void dot_columns(const MatmulBlock& p, std::int64_t row, std::int64_t j, const R
 
 /// Multiplies all rows of a by columns of b. The first-level cache keeps the columns until all rows are multiplied by them.
 template <class T, int columns> void dot_rows(const MatmulBlock& p, std::int64_t j, const RowEnds<T>& row_ends, const ColumnEnds<T>& column_ends) {
-  std::int64_t row = 0;
-  for (; row + 4 <= p.rows; row += 4) dot_columns<T, 4, columns>(p, row, j, row_ends, column_ends);
-  switch (p.rows - row) {
-    case 1: return dot_columns<T, 1, columns>(p, row, j, row_ends, column_ends);
-    case 2: return dot_columns<T, 2, columns>(p, row, j, row_ends, column_ends);
-    case 3: return dot_columns<T, 3, columns>(p, row, j, row_ends, column_ends);
-    default: return;
-  }
+  four_together(0, p.rows,
+                [&]<int rows>(std::integral_constant<int, rows>, std::int64_t row) { dot_columns<T, rows, columns>(p, row, j, row_ends, column_ends); });
 }
 
 template <class T> bool by_columns_of_b(const MatmulBlock& p) {
