@@ -117,6 +117,14 @@ bool gains_from_panels(const LoopNest& nest) {
   return columns > kFew && columns * rows * widest_element(nest) >= kLarge && !any_access(nest, apart);
 }
 
+// Returns the short_rows of a schedule. Rows of half a vector, or of a little more than one or two, fill their vectors badly. Others do not pay for the time
+// that their own code takes to compile.
+int short_rows(const LoopNest& nest) {
+  const std::int64_t points = nest.ints[static_cast<std::size_t>(nest.parallel)];
+  if (nest.rows > 1 || points < kShortRow / 2 || points >= 3 * kShortRow) return 0;
+  return points > kShortRow ? 3 : points <= kShortRow * 3 / 4 ? 1 : 0;
+}
+
 void choose_cpu_part(const LoopNest& nest, const ScheduleOverride& overrides, Schedule& schedule) {
   if (!schedule.is<RowsForm>()) {
     const bool tiles = may_tile(nest) && (overrides.asks_for<TilesForm>() || (gains_from_tiles(nest) && !overrides.asks_for<PointwiseForm>()));
@@ -146,6 +154,8 @@ void choose_cpu_part(const LoopNest& nest, const ScheduleOverride& overrides, Sc
     const bool stores_tiles = std::any_of(nest.outputs.begin(), nest.outputs.end(), [&](const Access& a) { return lies_along_rows(nest, a); });
     columns->thin = overrides.number("thin", thin_points(nest, nest.axes() - 1));
     columns->unroll = unroll(stores_tiles || columns->thin > 0 ? 1 : 4);
+  } else if (auto* rows = std::get_if<RowsForm>(&schedule.form)) {
+    rows->short_rows = overrides.number("short_rows", short_rows(nest));
   } else if (auto* panels = std::get_if<PanelsForm>(&schedule.form)) {
     panels->panel = overrides.number("panel", panels->panel);
     panels->panel_rows = power_of_two(overrides.number("panel_rows", panels->panel_rows), 16);

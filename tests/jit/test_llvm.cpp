@@ -6,6 +6,7 @@
 #include <limits>
 #include <map>
 #include <random>
+#include <tuple>
 
 #include "jit/forms/forms.hpp"
 #include "llvm_runner.hpp"
@@ -214,6 +215,87 @@ TEST_CASE("short axes that lie between the lanes are taken apart in registers, a
   test(DType::float32, float(), {2, 3, 4, 5, 6, 7, jit::kMaxThin, jit::kMaxThin + 1});
   test(DType::float64, double(), {2, 5});
   test(DType::int8, std::int8_t(), {3});
+}
+
+TEST_CASE_TEMPLATE("short rows are transposed in groups, with the bits of rows one by one", T, float, double, std::int32_t) {
+  NEEDS_LLVM
+  std::mt19937_64 random(fresh_seed());
+  const DType type = std::is_same_v<T, float> ? DType::float32 : std::is_same_v<T, double> ? DType::float64 : DType::int32;
+  std::map<std::tuple<int, bool, bool, int>, std::shared_ptr<jit::LoadedCode>> compiled;  // sizes are no part of the text
+  const auto entry = [&](jit::LoopNest nest, int short_rows, bool places, bool half, const jit::CpuTarget& cpu) {
+    auto& code = compiled[{short_rows, places, half, cpu.vector_bytes}];
+    if (code) return code->entry();
+    nest.schedule = jit::choose_for_cpu(nest, jit::ScheduleOverride::parse(fmt::format("short_rows={}", short_rows)));
+    jit::verify(nest);
+    const bool transposes = short_rows > 0 && static_cast<std::size_t>(cpu.vector_bytes) / (places ? 8 : sizeof(T)) >= 8;
+    CHECK((jit::loop::to_string(jit::forms::lower(nest, cpu)).find("transposed(") != std::string::npos) == transposes);
+    code = jit::load_object(llvm_compiler()->compile(jit::generate_llvm(nest, cpu)));
+    return code->entry();
+  };
+  for (const std::int64_t n : sampled<std::int64_t>({3, 4, 5, 7, 8, 9, 11, 12, 15, 16, 17, 19, 23, 24, 25, 31, 33, 40, 46, 47, 48, 50}))
+    for (const std::int64_t m : {2, 7, 8, 16, 37})
+      for (const std::int64_t gap : {0, 3}) {
+        const bool places = (n + m) % 3 == 0, half = std::is_same_v<T, float> && (n + gap) % 2 == 0;  // int64 has half as many lanes
+        INFO(name(type), ", ", m, " rows of ", n, ", gap ", gap, ", places ", places, ", half ", half);
+        // Rows of x times weights and a number of the row; a kept value, which is summed; results along the rows, and one for each row.
+        const std::int64_t step = n + gap, block = m * step + 5;
+        NestBuilder b({2, m}, {n}, true);
+        b.stage(true);
+        const DType stored = half ? DType::float16 : type;
+        const auto converted = [&](int value, DType to) { return half ? b.cast(value, to) : value; };
+        const int row = b.affine({block, step, 1}), x = converted(b.load(stored, row), type), w = b.load(type, b.affine({0, 0, 1})),
+                  y = b.load(type, b.affine({m, 1}));
+        const int product = b.op(Op::multiply, {x, w}), sum = b.reduce(Op::reduce_sum, b.op(Op::add, {product, y})), peak = b.reduce(Op::reduce_max, x);
+        b.stage(false);
+        const int middle = b.op(Op::subtract, {sum, peak});
+        b.stage(true);
+        const int off = b.op(Op::subtract, {converted(b.load_again(0), type), middle});
+        int kept = b.op(Op::multiply, {off, off});
+        if (places) kept = b.op(Op::add, {kept, b.cast(b.index_value(b.affine({0, 0, 1})), type)});
+        const int buffer = b.keep(kept), total = b.reduce(Op::reduce_sum, kept);
+        b.store(converted(off, stored), row);
+        b.stage(true);
+        b.store(b.op(Op::subtract, {b.persistent(buffer), total}), b.affine({m * n, n, 1}));
+        b.stage(false);
+        b.store(total, b.affine({m, 1}));
+        const auto some = [&](std::int64_t count) {
+          std::vector<T> values(static_cast<std::size_t>(count));
+          for (T& value : values)
+            value = static_cast<T>(std::is_integral_v<T> ? static_cast<double>(random() % 100) : std::uniform_real_distribution<double>(-2, 2)(random));
+          return values;
+        };
+        std::vector<T> vx = some(2 * block), vw = some(n), vy = some(2 * m);
+        if constexpr (!std::is_integral_v<T>)
+          for (T& value : vx)
+            if (random() % 256 == 0) value = random() % 2 ? T(-0.0) : std::numeric_limits<T>::infinity();
+        std::vector<std::uint16_t> halves(vx.size());
+        for (std::uint16_t& value : halves) value = static_cast<std::uint16_t>(random() & 0xBBFF);  // less than 1
+        for (const jit::CpuTarget& cpu : cpu_levels()) {
+          const auto results = [&](int short_rows, int shares) {
+            const T mark(77);
+            std::vector<std::uint16_t> half_in_place(halves);
+            std::vector<T> in_place(vx), dense(static_cast<std::size_t>(2 * m * n + 1), mark), totals(static_cast<std::size_t>(2 * m + 1), mark);
+            // The first result takes the place of the input: rows are read before they are written, and nothing between them is written.
+            void* const of_rows = half ? static_cast<void*>(half_in_place.data()) : in_place.data();
+            run(b.nest, entry(b.nest, short_rows, places, half, cpu), {of_rows, vw.data(), vy.data(), of_rows, dense.data(), totals.data()}, {}, shares);
+            CHECK(dense.back() == mark);
+            CHECK(totals.back() == mark);
+            for (const std::uint16_t value : half_in_place) in_place.push_back(static_cast<T>(value));
+            in_place.insert(in_place.end(), dense.begin(), dense.end());
+            in_place.insert(in_place.end(), totals.begin(), totals.end());
+            return in_place;
+          };
+          const std::vector<T> want = results(0, 1);
+          for (const int shares : {1, 3})
+            for (const int short_rows : {1, 3}) {
+              const std::vector<T> got = results(short_rows, shares);
+              std::size_t wrong = 0;
+              for (std::size_t k = 0; k < want.size(); ++k)
+                wrong += std::memcmp(&got[k], &want[k], sizeof(T)) != 0 && !(got[k] != got[k] && want[k] != want[k]);
+              REQUIRE(wrong == 0);
+            }
+        }
+      }
 }
 
 TEST_CASE("values that do not change along the vectorised axis are computed before its loop") {

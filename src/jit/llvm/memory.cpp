@@ -159,17 +159,17 @@ void Accesses::store_streamed(const Value& pointer, const Value& value, const Va
   ir_.begin_block(done);
 }
 
-/// Transposes rows. Interleaving row i with row i + lanes/2 moves the highest bit of the row number to the end of the column number, and the column's highest
-/// bit to the end of the row number. When every bit has moved, rows are columns.
+/// Transposes squares of as many neighbouring lanes as there are rows. Interleaving row i with row i + count/2 moves the highest bit of the row number to the
+/// end of the column number, and the column's highest bit to the end of the row number. When every bit has moved, rows are columns.
 std::vector<Value> Accesses::transposed(std::vector<Value> rows) {
   const DType dtype = rows[0].dtype;
-  const int lanes = rows[0].lanes;
+  const int lanes = rows[0].lanes, count = static_cast<int>(rows.size());
   const std::string type = type_name(dtype, lanes);
-  for (int bits = lanes; bits > 1; bits /= 2) {
+  for (int bits = count; bits > 1; bits /= 2) {
     std::vector<Value> next;
-    for (int k = 0; k < lanes; ++k) {
-      const std::string mask = mask_of(lanes, [&](int lane) { return k % 2 * (lanes / 2) + lane / 2 + lane % 2 * lanes; });
-      next.push_back(ir_.emit(dtype, lanes, fmt::format("shufflevector {0} {1}, {0} {2}, {3}", type, rows[k / 2].ref, rows[k / 2 + lanes / 2].ref, mask)));
+    for (int k = 0; k < count; ++k) {
+      const std::string mask = mask_of(lanes, [&](int lane) { return lane / count * count + k % 2 * (count / 2) + lane % count / 2 + lane % 2 * lanes; });
+      next.push_back(ir_.emit(dtype, lanes, fmt::format("shufflevector {0} {1}, {0} {2}, {3}", type, rows[k / 2].ref, rows[k / 2 + count / 2].ref, mask)));
     }
     rows = std::move(next);
   }

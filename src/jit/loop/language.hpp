@@ -69,7 +69,7 @@ struct Expr {
     remote,        // the shared variable `name` of block args[0] of the cluster
     // A CPU's kernels alone have the kinds below.
     strided,      // elements of `name`, args[1] apart, from args[0] on
-    transposed,   // the square of vectors `name` with lanes and vectors exchanged: the value of another such array
+    transposed,   // each square of as many lanes as there are vectors `name`, with lanes and vectors exchanged: the value of another such array
     apart,        // vector c of as many vectors `name`, say n, is element c of each n consecutive elements: the value of another such array
     together,     // the converse: the elements with number c of vectors `name`, one of each vector, are consecutive
     iota,         // 0, 1, 2, ...

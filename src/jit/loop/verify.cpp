@@ -130,6 +130,10 @@ class Verifier {
       case Kind::vector:
       case Kind::strided: return memory(*e);
       case Kind::transposed:
+        only(true, "squares of vectors");
+        if (const Name& found = find(e->name); !(found.type == e->type) || found.extents.size() != 1 || e->type.width % found.extents[0] != 0)
+          fail("{} has no squares", e->name);
+        return Common::grid;
       case Kind::trees:
         only(true, "squares of vectors");
         if (const Name& found = find(e->name); !(found.type == e->type) || found.extents != std::vector{e->type.width}) fail("{} is no square", e->name);

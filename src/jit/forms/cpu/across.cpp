@@ -165,19 +165,11 @@ class Columns : public Across {
         });
         row_ = {};
         set_axis(a, first);
-        for (const auto& [output, square] : squares_) store_transposed(nest_.outputs[output], square, lanes);
+        for (const auto& [output, square] : squares_) write_square(nest_.outputs[output], square, lanes);
       });
     }
     squares_.clear();
     loop_over(a, first_rest, sizes_[a], 1, step);
-  }
-
-  void store_transposed(const Access& access, const Memory& square, int lanes) {
-    const Memory lines{access.name + "_lines", square.type};
-    registers(lines.name, lines.type, lanes, Expr{.kind = Expr::Kind::transposed, .type = square.type, .name = square.name});
-    const E first = index(access.index, 1);
-    each(Binding::unrolled, DType::int64, "line", 0, lanes, 1,
-         [&](const E& line) { store_wide(memory(access).vector_at({first + number(along(access)) * line}, lanes), lines.at({line})); });
   }
 
   void store_lanes(const Store& s, int lanes) override {

@@ -335,6 +335,19 @@ void Lowering::store_wide(const E& target, const E& value) {
   if (!is_bool(target->type.dtype) && bytes >= whole_vector_) out_.back().stream = loop::variable("stream", DType::int64);
 }
 
+Memory Lowering::read_square(const Access& access, int lanes) {
+  const Memory lines = registers(access.name + "_lines", {access.dtype, lanes}, lanes);
+  const E first = index(access.index, 1);
+  unrolled("line", lanes, [&](const E& line) { store(lines.at({line}), memory(access).vector_at({first + number(along(access)) * line}, lanes)); });
+  return registers(access.name + "_square", lines.type, lanes, Expr{.kind = Kind::transposed, .type = lines.type, .name = lines.name});
+}
+
+void Lowering::write_square(const Access& access, const Memory& square, int lanes) {
+  const Memory lines = registers(access.name + "_lines", square.type, lanes, Expr{.kind = Kind::transposed, .type = square.type, .name = square.name});
+  const E first = index(access.index, 1);
+  unrolled("line", lanes, [&](const E& line) { store_wide(memory(access).vector_at({first + number(along(access)) * line}, lanes), lines.at({line})); });
+}
+
 E Lowering::persistent_place(int buffer, int lanes) {
   E point = axis(nest_.parallel);
   for (int a = nest_.parallel + 1; a < nest_.axes(); ++a) point = point * number(a) + axis(a);

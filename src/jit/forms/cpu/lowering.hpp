@@ -43,6 +43,8 @@ class Lowering : protected Statements {
   virtual void row_stage(const Stage& stage, int lanes);
   /// Writes the store of all lanes, with no guard and no mask.
   virtual void store_lanes(const Store& store, int lanes);
+  /// Returns a persistent buffer's values at the present row point.
+  virtual E persistent_place(int buffer, int lanes);
 
   // Statements.
   /// Writes for (name = first; name < end; name += step). Indices are computed anew inside.
@@ -118,6 +120,10 @@ class Lowering : protected Statements {
   /// Returns whether the processor can load and store some lanes of each access, with one instruction for a vector.
   bool has_masked_accesses() const;
   static Memory memory(const Access& access) { return {access.name, access.dtype}; }
+  /// Reads as many vectors as lanes, from neighbouring lanes of an access whose elements are contiguous along another axis, and transposes them.
+  Memory read_square(const Access& access, int lanes);
+  /// Transposes the square and stores its vectors likewise.
+  void write_square(const Access& access, const Memory& square, int lanes);
 
   // Reductions, in the order of jit/reduction_order.hpp (reductions.cpp).
   const Instr& result(const Reduction& reduction) const { return nest_.instrs[reduction.result]; }
@@ -166,7 +172,6 @@ class Lowering : protected Statements {
   E load(const Instr& instr, int lanes);
   E load_irregular(const Instr& instr, int lanes);
   E compare_lanes(const Instr& instr);
-  E persistent_place(int buffer, int lanes);
   void move_parts(const Stage& stage, E Parts::*from, E Parts::*to);
 
   std::map<std::pair<int, int>, E> indices_;  // named in this scope or an outer one, by (index, lanes)

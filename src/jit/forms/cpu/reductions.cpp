@@ -36,7 +36,7 @@ void Lowering::combine_values(const Stage& stage, int lanes) {
   for (const Reduction& reduction : stage.reductions) {
     const Parts& parts = parts_[reduction.result];
     const E value = value_[reduction.value];
-    if (parts.sliced.name.empty() && !first_lane_.empty()) {
+    if (!parts.rest.name.empty() && !first_lane_.empty()) {
       store(parts.rest.vector_at({first_lane_}, lanes), value);
       continue;
     }

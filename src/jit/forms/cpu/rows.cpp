@@ -2,14 +2,14 @@
 #include <algorithm>
 #include <set>
 
-#include "jit/forms/cpu/lowering.hpp"
+#include "jit/forms/cpu/transposed_rows.hpp"
 
 namespace sinter::jit::forms::cpu {
 namespace {
 
-class Rows : public Lowering {
+class Rows : public TransposedRows {
  public:
-  Rows(const LoopNest& nest, const CpuTarget& cpu) : Lowering(nest, cpu), read_by_rows_(nest.instrs.size()) {
+  Rows(const LoopNest& nest, const CpuTarget& cpu) : TransposedRows(nest, cpu), read_by_rows_(nest.instrs.size()) {
     tree_lanes_ = neighbours();
     for (const Stage& stage : nest.stages)
       if (stage.row) each_read(nest, stage, [&](int value) { read_by_rows_[value] = 1; });
@@ -56,6 +56,12 @@ class Rows : public Lowering {
     const int last = nest_.parallel - 1;
     const E first = int_let("first", axis(last)), left = minimum(sizes_[last] - first, loop::bound("outer_end") - loop::variable("outer", DType::int64));
     store(points_, minimum(left, rows_at_once()));
+    if (longest_transposed() > 0) branch(points_ == tree_lanes_ && fill_badly(), [&] { transposed_rows(); }, [&] { rows_one_by_one(first); });
+    else rows_one_by_one(first);
+  }
+
+  void rows_one_by_one(const E& first) {
+    const int last = nest_.parallel - 1;
     start_mask(points_, tree_lanes_);
     const E in_rows = std::exchange(mask_, {});
     for (const Stage& stage : nest_.stages) {
@@ -105,11 +111,15 @@ class Rows : public Lowering {
     if (!masks_steps(stage) || nest_.rows > 1 || nest_.chunk_axis >= 0 || cost_of(nest_, stage) > kMaxUnrolledCost) {
       any_rows();
     } else {
-      // A cheap row of one vector takes hardly more instructions than a loop.
-      branch(
-          points_ == tree_lanes_ && is_short(narrow),
-          [&] { each(Binding::unrolled, DType::int64, "row", 0, tree_lanes_, 1, [&](const E& number) { row(number, [&] { one_vector(stage, narrow); }); }); },
-          any_rows);
+      // A cheap row of one or two vectors takes hardly more instructions than a loop.
+      const auto all_rows = [&](int lanes) {
+        each(Binding::unrolled, DType::int64, "row", 0, tree_lanes_, 1, [&](const E& number) { row(number, [&] { one_vector(stage, lanes); }); });
+      };
+      const auto longer = [&] {
+        if (nest_.schedule.as<RowsForm>().short_rows < 2 || row_width(stage) < 2 * narrow) any_rows();
+        else branch(points_ == tree_lanes_ && is_short(2 * narrow), [&] { all_rows(2 * narrow); }, any_rows);
+      };
+      branch(points_ == tree_lanes_ && is_short(narrow), [&] { all_rows(narrow); }, longer);
     }
     for (std::size_t k = 0; k < vectors.size(); ++k) {
       const Reduction& reduction = stage.reductions[k];

@@ -58,7 +58,7 @@ class Tiles : public Across {
       loop("square", 0, first_rest, lanes, [&](const E& first) {
         set_axis(down(), corner + first);
         std::map<int, Memory> squares;
-        for (const int input : inputs) squares[input] = transposed(nest_.inputs[input], lanes);
+        for (const int input : inputs) squares[input] = read_square(nest_.inputs[input], lanes);
         loop("point", first, first + lanes, 1, [&](const E& at) {
           for (const auto& [input, square] : squares) loaded_[input] = square.at({at - first});
           set_axis(down(), corner + at);
@@ -71,14 +71,6 @@ class Tiles : public Across {
       set_axis(down(), corner + at);
       point(lanes);
     });
-  }
-
-  Memory transposed(const Access& access, int lanes) {
-    const Memory lines = registers(access.name + "_lines", {access.dtype, lanes}, lanes);
-    const E first = index(access.index, 1);
-    each(Binding::unrolled, DType::int64, "line", 0, lanes, 1,
-         [&](const E& line) { store(lines.at({line}), memory(access).vector_at({first + number(along(access)) * line}, lanes)); });
-    return registers(access.name + "_square", lines.type, lanes, Expr{.kind = Expr::Kind::transposed, .type = lines.type, .name = lines.name});
   }
 
   E points_;  // of the last outer axis, at once

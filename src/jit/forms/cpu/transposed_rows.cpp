@@ -1,0 +1,176 @@
+#include "jit/forms/cpu/transposed_rows.hpp"
+
+#include <algorithm>
+
+namespace sinter::jit::forms::cpu {
+namespace {
+
+/// A stage of at least this cost, in units of one addition, is worth a transposition by itself.
+constexpr int kDear = 16;
+
+}  // namespace
+
+/// Returns whether the access has neighbours along the row and a stride from row to row.
+bool TransposedRows::is_transposed(const Access& access) const {
+  const int stride = coefficient(nest_, access.index, next_row());
+  return coefficient(nest_, access.index, row_axis()) == kOne && (stride >= 0 || stride == kOne) && itemsize(access.dtype) >= 2;
+}
+
+bool TransposedRows::transposable(const Stage& stage) const {
+  if (!stage.checks.empty() || stage.first >= 0 || has_scan(nest_, stage)) return false;
+  const auto readable = [&](int number) {
+    const Instr& instr = nest_.instrs[number];
+    if (instr.kind != Instr::Kind::load) return true;
+    const Access& access = nest_.inputs[instr.input];
+    if (instr.guard >= 0 || uses_values(nest_, access.index)) return false;
+    const int along = coefficient(nest_, access.index, row_axis()), stride = coefficient(nest_, access.index, next_row());
+    return is_transposed(access) || (along == kNone && stride != kIrregular) || (stride == kNone && along != kIrregular);
+  };
+  const auto writable = [&](const Store& s) { return s.guard < 0 && is_transposed(nest_.outputs[s.output]); };
+  return std::all_of(stage.body.begin(), stage.body.end(), readable) && std::all_of(stage.stores.begin(), stage.stores.end(), writable);
+}
+
+/// Stores of short rows take long if the rows do not fill cache lines. So they must be read more often than written, or be dear; else, half a vector is the
+/// limit.
+int TransposedRows::longest_transposed() const {
+  const int lanes = tree_lanes_;
+  if (nest_.schedule.as<RowsForm>().short_rows == 0 || lanes < 8 || lanes != native_lanes_ || nest_.rows != 1 || nest_.chunk_axis >= 0) return 0;
+  int readings = 0, cost = 0, longest = 3 * lanes - 1;
+  bool stores = false;
+  for (const Stage& stage : nest_.stages) {
+    if (!stage.row) continue;
+    if (!transposable(stage)) return 0;
+    ++readings;
+    cost += cost_of(nest_, stage);
+    stores = stores || !stage.stores.empty();
+    // Every point has a lane of a step for itself.
+    if (!stage.reductions.empty()) longest = std::min(longest, row_lanes(nest_, stage));
+  }
+  if (cost >= kDear || readings - (stores ? 1 : 0) > 1) return longest;
+  return readings > 1 ? lanes / 2 : 0;
+}
+
+E TransposedRows::fill_badly() const {
+  const int lanes = tree_lanes_;
+  const E points = sizes_[row_axis()], idle = whole(points + (lanes - 1), lanes) - points;
+  E badly = points < idle * 4;
+  if (lanes < kMaxRowsAtOnce) badly = badly || 2 * lanes < points;
+  return lanes <= points * 2 && points <= longest_transposed() && badly;
+}
+
+/// Calls inside(width) for blocks of so many points, where the row axis has the first of them: half as many as a vector has lanes, and for the last points, if
+/// that is enough, a quarter. The last two blocks may overlap.
+template <class Inside> void TransposedRows::blocks(Inside inside) {
+  const int wide = tree_lanes_ / 2, narrow = tree_lanes_ / 4;
+  const E points = sizes_[row_axis()];
+  branch({}, [&] {
+    const E stop = int_let("wide_stop", whole(points + (wide - 1 - narrow), wide));
+    loop("start", 0, stop, wide, [&](const E& start) {
+      set_axis(row_axis(), minimum(start, points - wide));
+      inside(wide);
+    });
+    branch(stop < points, [&] {
+      set_axis(row_axis(), points - narrow);
+      inside(narrow);
+    });
+  });
+}
+
+/// Calls at(place, line, lane) for each row of a block: the elements at the place belong to this line, from this lane on. Line k has the rows k, k + width, ...
+template <class At> void TransposedRows::each_row(const Access& access, int width, At at) {
+  const E first = index(access.index, 1), stride = number(along(access));
+  for (int row = 0; row < tree_lanes_; ++row) at(memory(access).vector_at({first + stride * row}, width), row % width, row / width * width);
+}
+
+void TransposedRows::transposed_rows() {
+  const int lanes = tree_lanes_;
+  lane_axis_ = next_row();
+  for (const Stage& stage : nest_.stages) {
+    if (!stage.row) continue;
+    for (const int number : stage.body)
+      if (const Instr& instr = nest_.instrs[number]; instr.kind == Instr::Kind::load && is_transposed(nest_.inputs[instr.input])) inputs_[instr.input];
+    for (const Store& s : stage.stores) outputs_[s.output];
+  }
+  for (auto& [input, columns] : inputs_) columns = registers(nest_.inputs[input].name + "_columns", {nest_.inputs[input].dtype, lanes}, longest_transposed());
+  for (auto& [output, columns] : outputs_)
+    columns = registers(nest_.outputs[output].name + "_columns", {nest_.outputs[output].dtype, lanes}, longest_transposed());
+  blocks([&](int width) {
+    for (const auto& [input, columns] : inputs_) {
+      const Access& access = nest_.inputs[input];
+      const Memory read = registers(access.name + "_read", access.dtype, width * lanes), lines = registers(access.name + "_lines", columns.type, width);
+      each_row(access, width, [&](const E& from, int line, int lane) { store(read.vector_at({line * lanes + lane}, width), from); });
+      for (int line = 0; line < width; ++line) store(lines.at({line}), read.vector_at({line * lanes}, lanes));
+      const Memory square = transposed(access.name + "_square", lines, width);
+      for (int line = 0; line < width; ++line) store(columns.at({axis(row_axis()) + line}), square.at({line}));
+    }
+  });
+  for (const Stage& stage : nest_.stages) {
+    if (stage.row) row_stage_across(stage);
+    else body(stage, lanes);
+  }
+  blocks([&](int width) {
+    for (const auto& [output, columns] : outputs_) {
+      const Access& access = nest_.outputs[output];
+      const Memory square = registers(access.name + "_square", columns.type, width);
+      for (int line = 0; line < width; ++line) store(square.at({line}), columns.at({axis(row_axis()) + line}));
+      const Memory lines = transposed(access.name + "_lines", square, width), written = registers(access.name + "_written", access.dtype, width * lanes);
+      for (int line = 0; line < width; ++line) store(written.vector_at({line * lanes}, lanes), lines.at({line}));
+      each_row(access, width, [&](const E& to, int line, int lane) { store(to, written.vector_at({line * lanes + lane}, width)); });
+    }
+  });
+  inputs_.clear();
+  outputs_.clear();
+  lane_axis_ = nest_.lane_axis();
+}
+
+void TransposedRows::row_stage_across(const Stage& stage) {
+  const int lanes = tree_lanes_;
+  start_reductions(stage, lanes, lanes);
+  for (const Reduction& reduction : stage.reductions)
+    if (Parts& parts = parts_[reduction.result]; !parts.run.empty())
+      parts.rest = registers(result(reduction).name + "_values", result(reduction).dtype, longest_transposed() * lanes);
+  loop_over(row_axis(), 0, sizes_[row_axis()], 1, [&] {
+    column_ = axis(row_axis());
+    first_lane_ = int_let("first_lane", column_ * lanes);
+    const auto known = std::exchange(loaded_, {});
+    for (const auto& [input, columns] : inputs_) loaded_[input] = columns.at({column_});
+    body(stage, lanes);
+    loaded_ = known;
+    first_lane_ = column_ = {};
+  });
+  for (const Reduction& reduction : stage.reductions) {
+    const Parts& parts = parts_[reduction.result];
+    value_[reduction.result] =
+        let(result(reduction).name, {result(reduction).dtype, lanes}, parts.run.empty() ? parts.step : tree_across(reduction, parts.rest));
+  }
+}
+
+/// Combines the rows' values as Lowering::tree does: value i with value i + lanes / 2, then i + lanes / 4, ... Absent values would only add the neutral
+/// element.
+E TransposedRows::tree_across(const Reduction& reduction, const Memory& values) {
+  const auto value = [&](const E& number) { return values.vector_at({number * tree_lanes_}, tree_lanes_); };
+  const int certain = tree_lanes_ / 2;  // a row has as many points
+  const E left = var(result(reduction).name + "_left", DType::int64, sizes_[row_axis()]);
+  for (int half = kMaxLanes / 2; half >= certain; half /= 2) {
+    if (half >= longest_transposed()) continue;
+    loop("number", 0, left - half, 1, [&](const E& number) { store(value(number), combined(reduction, value(number), value(number + half))); });
+    store(left, minimum(left, half));
+  }
+  std::vector<E> all;
+  for (int k = 0; k < certain; ++k) all.push_back(values.vector_at({k * tree_lanes_}, tree_lanes_));
+  for (std::size_t half = all.size() / 2; half >= 1; half /= 2)
+    for (std::size_t k = 0; k < half; ++k) all[k] = combined(reduction, all[k], all[k + half]);
+  return combined(reduction, neutral(reduction), all[0]);
+}
+
+void TransposedRows::store_lanes(const Store& s, int lanes) {
+  if (column_.empty()) Lowering::store_lanes(s, lanes);
+  else store(outputs_.at(s.output).at({column_}), value_[s.value]);
+}
+
+E TransposedRows::persistent_place(int buffer, int lanes) {
+  if (column_.empty()) return Lowering::persistent_place(buffer, lanes);
+  return Memory{fmt::format("persistent{}", buffer), nest_.persistent[buffer]}.vector_at({column_ * lanes}, lanes);
+}
+
+}  // namespace sinter::jit::forms::cpu
