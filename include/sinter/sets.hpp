@@ -18,8 +18,8 @@ struct Unique {
 /// Follows the Array API: every NaN counts as a value of its own.
 Unique unique_all(const Arg& x);
 Tensor unique_values(const Arg& x);
-std::pair<Tensor, Tensor> unique_counts(const Arg& x);   ///< values, counts
-std::pair<Tensor, Tensor> unique_inverse(const Arg& x);  ///< values, inverse
+std::pair<Tensor, Tensor> unique_counts(const Arg& x, bool equal_nan = false);  ///< values, counts
+std::pair<Tensor, Tensor> unique_inverse(const Arg& x);                         ///< values, inverse
 /// Follows NumPy: all NaN count as one value, unless equal_nan is false. With an axis, the function returns the distinct slices in lexicographic order.
 Tensor unique(const Arg& x, std::optional<std::int64_t> axis = {}, bool equal_nan = true);
 /// Returns unique together with indices, inverse and counts.

@@ -231,6 +231,21 @@ def test_large_integers():
     check(sinter.array([1], dtype="uint64") + 2**63, numpy.array([1], "uint64") + 2**63)
 
 
+@pytest.mark.parametrize("dtype", REAL)
+@pytest.mark.parametrize("equal_nan", (True, False))
+def test_values_and_how_often_they_occur(dtype, equal_nan):
+    for size in (0, 1, 2, 100):
+        x = operand(dtype, (size,), seed=size)
+        if dtype in FLOATS:
+            x[1::5], x[2::5], x[3::5] = numpy.nan, 0.0, -0.0
+        for given in (x, x[::-2]):
+            alone = sinter.unique(sinter.asarray(given), return_counts=True, equal_nan=equal_nan)
+            beside = sinter.unique(sinter.asarray(given), return_inverse=True, return_counts=True, equal_nan=equal_nan)
+            for ours, others, theirs in zip(alone, (beside[0], beside[2]), numpy.unique(given, return_counts=True, equal_nan=equal_nan), strict=True):
+                check(ours, theirs)
+                check(ours, numpy.asarray(others))
+
+
 # --- expressions as people write them
 
 EXPRESSIONS = """

@@ -40,18 +40,26 @@ Tensor first_of_its_kind(const Tensor& sorted, bool equal_nan) {
   return concatenate({ones({1}, DType::bool_), differ});
 }
 
+/// The groups of sorted rows or elements: whether each is the first of its group, and the places of the first ones.
+struct Groups {
+  Tensor first, starts, values, counts;
+};
+Groups groups_of(const Site& site, const Tensor& sorted, bool equal_nan) {
+  Groups groups;
+  groups.first = evaluated(site, first_of_its_kind(sorted, equal_nan));
+  groups.starts = Tensor(places_of_trues(site, groups.first.node()));
+  groups.values = Tensor(make_take(site, sorted.node(), groups.starts.node(), 0));
+  groups.counts = concatenate({from(groups.starts, 1, groups.starts.size()), full({1}, Arg(sorted.size(0), site.where))}) - groups.starts;
+  return groups;
+}
+
 /// Groups the rows of a matrix or the elements of a vector, given the order that sorts them.
 Unique grouped(const Site& site, const Tensor& rows, const Tensor& order, bool equal_nan) {
   const std::int64_t n = rows.size(0);
-  const Tensor sorted = evaluated(site, Tensor(make_take(site, rows.node(), order.node(), 0)));
-  const Tensor first = evaluated(site, first_of_its_kind(sorted, equal_nan));
-  const Tensor starts(places_of_trues(site, first.node()));
-  Unique result;
-  result.values = Tensor(make_take(site, sorted.node(), starts.node(), 0));
-  result.indices = Tensor(make_take(site, order.node(), starts.node(), 0));
-  result.counts = concatenate({from(starts, 1, starts.size()), full({1}, Arg(n, site.where))}) - starts;
+  const Groups groups = groups_of(site, evaluated(site, Tensor(make_take(site, rows.node(), order.node(), 0))), equal_nan);
+  Unique result{groups.values, Tensor(make_take(site, order.node(), groups.starts.node(), 0)), {}, groups.counts};
   // The number of each sorted element's group is written to the element's original position.
-  const Tensor group = cumsum(first) - 1;
+  const Tensor group = cumsum(groups.first) - 1;
   result.inverse = Tensor(make_scatter(site, Op::scatter, zeros({n}, DType::int64).node(), {Index(order, site.where)}, Arg(group, site.where)));
   return result;
 }
@@ -114,6 +122,14 @@ Tensor values_of(const Site& site, const Arg& arg, bool equal_nan) {
   return compress(first_of_its_kind(sorted, equal_nan), sorted);
 }
 
+/// Returns the values and their counts. Their positions are not needed, so elements are sorted, which takes a third of the time of finding their order.
+std::pair<Tensor, Tensor> values_and_counts(const Site& site, const Arg& arg, bool equal_nan) {
+  const Tensor x(as_node(site, arg)), flat(make_reshape(site, x.node(), {x.size()}));
+  if (x.size() == 0) return {flat, zeros({0}, DType::int64)};
+  const Groups groups = groups_of(site, evaluated(site, sort(flat)), equal_nan);
+  return {groups.values, groups.counts};
+}
+
 /// Returns both in their common type, each element once.
 std::pair<Tensor, Tensor> both(const Site& site, const Arg& a, const Arg& b) {
   const Arg* const list[] = {&a, &b};
@@ -131,10 +147,9 @@ Tensor unique_values(const Arg& x) {
   const Scope scope("unique_values", x.where());
   return values_of(scope.site(), x, false);
 }
-std::pair<Tensor, Tensor> unique_counts(const Arg& x) {
+std::pair<Tensor, Tensor> unique_counts(const Arg& x, bool equal_nan) {
   const Scope scope("unique_counts", x.where());
-  const Unique all = of_elements(scope.site(), x, false);
-  return {all.values, all.counts};
+  return values_and_counts(scope.site(), x, equal_nan);
 }
 std::pair<Tensor, Tensor> unique_inverse(const Arg& x) {
   const Scope scope("unique_inverse", x.where());

@@ -608,12 +608,14 @@ Value topk_(const Arguments& a) { return {pair(topk(a.operand(0), a.integer(1, 1
 Value unique_(const Arguments& a) {
   const bool wanted[] = {a.flag(1), a.flag(2), a.flag(3)}, equal_nan = a.flag(5, true);
   if (!wanted[0] && !wanted[1] && !wanted[2]) return {unique(a.operand(0), a.axis(4), equal_nan)};
+  if (!wanted[0] && !wanted[1] && !a.axis(4)) return {pair(unique_counts(a.operand(0), equal_nan))};
   const Unique all = unique_with(a.operand(0), a.axis(4), equal_nan);
   std::vector<Tensor> results{all.values};
   for (int k = 0; k < 3; ++k)
     if (wanted[k]) results.push_back(k == 0 ? all.indices : k == 1 ? all.inverse : all.counts);
   return list(results);
 }
+Value unique_counts_(const Arguments& a) { return {pair(unique_counts(a.operand(0)))}; }
 Value unique_all_(const Arguments& a) {
   const Unique all = unique_all(a.operand(0));
   return list({all.values, all.indices, all.inverse, all.counts});
@@ -1587,7 +1589,7 @@ constexpr Function kFunctions[] = {
     {"union1d", "ar1 ar2", binary<union1d>},
     {"unique", "ar return_index? return_inverse? return_counts? axis? * equal_nan? sorted?", unique_},
     {"unique_all", "x", unique_all_},
-    {"unique_counts", "x", unary_pair<unique_counts>},
+    {"unique_counts", "x", unique_counts_},
     {"unique_inverse", "x", unary_pair<unique_inverse>},
     {"unique_values", "x", unary<unique_values>},
     {"unpackbits", "a axis? count? bitorder?", unpackbits_},
