@@ -117,12 +117,13 @@ bool gains_from_panels(const LoopNest& nest) {
   return columns > kFew && columns * rows * widest_element(nest) >= kLarge && !any_access(nest, apart);
 }
 
-// Returns the short_rows of a schedule. Rows of half a vector, or of a little more than one or two, fill their vectors badly. Others do not pay for the time
-// that their own code takes to compile.
+// Returns the short_rows of a schedule: a limit that many lengths share, so that one compiled kernel serves them.
 int short_rows(const LoopNest& nest) {
   const std::int64_t points = nest.ints[static_cast<std::size_t>(nest.parallel)];
-  if (nest.rows > 1 || points < kShortRow / 2 || points >= 3 * kShortRow) return 0;
-  return points > kShortRow ? 3 : points <= kShortRow * 3 / 4 ? 1 : 0;
+  if (nest.rows > 1) return 0;
+  for (const int limit : kShortRows)
+    if (points <= limit) return limit;
+  return 0;
 }
 
 void choose_cpu_part(const LoopNest& nest, const ScheduleOverride& overrides, Schedule& schedule) {

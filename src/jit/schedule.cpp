@@ -43,7 +43,7 @@ constexpr Field kFields[] = {
     {"unroll", On::cpu, asked | powers, 1, 8, of<&PointwiseForm::unroll, &ColumnsForm::unroll>, {1, 2, 4, 8}},
     {"tile", On::cpu, asked, 1, 1 << 16, of<&TilesForm::tile>, {8, 16, 32, 128}},
     {"thin", On::cpu, asked | quiet, 0, kMaxThin, of<&TilesForm::thin, &ColumnsForm::thin>, {0}},
-    {"short_rows", On::cpu, asked | quiet, 0, 3, of<&RowsForm::short_rows>, {0}},
+    {"short_rows", On::cpu, asked | quiet, 0, 64, of<&RowsForm::short_rows>, {0}},
     {"panel", On::cpu, asked, 1, 512, of<&PanelsForm::panel>, {16, 32, 128}},
     {"panel_rows", On::cpu, asked | powers, 1, 16, of<&PanelsForm::panel_rows>, {1, 2, 8}},  // a part of a block of steps
     {"stream", On::cpu, asked, 0, 1 << 20, of<&Schedule::stream>, {0, 1 << 20}},

@@ -45,10 +45,11 @@ struct RowsForm {
   int row_threads = 256;  // GPU: threads that share a row; 8, 16 or 32 (of a warp; a block has several rows) or all threads of the block
   int cluster = 1;        // GPU, with all threads of a block on one row: blocks that share the row as a cluster, each a part of it
   Steps steps;            // GPU
-  int short_rows = 0;     // CPU: rows of up to so many times kShortRow points have code of their own
+  int short_rows = 0;     // CPU: rows of up to so many points may be transposed in groups
 };
-/// 64 bytes of float32.
-inline constexpr int kShortRow = 16;
+
+/// The values of short_rows. Kernels of a group of lengths have one text; lengths of more than 16 share plans, too.
+inline constexpr int kShortRows[] = {8, 12, 16, 47, 63};
 
 /// Vectorised along the last parallel axis; each lane has a row of its own. On a GPU 32 threads of a block are adjacent, the others share the rows.
 struct ColumnsForm {

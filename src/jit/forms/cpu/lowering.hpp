@@ -119,6 +119,8 @@ class Lowering : protected Statements {
   void store_wide(const E& target, const E& value);
   /// Returns whether the processor can load and store some lanes of each access, with one instruction for a vector.
   bool has_masked_accesses() const;
+  /// Returns whether masks have registers of their own, so that a masked vector takes no longer than a whole one (AVX-512).
+  bool has_mask_registers() const { return cpu_.vector_bytes == 64; }
   static Memory memory(const Access& access) { return {access.name, access.dtype}; }
   /// Reads as many vectors as lanes, from neighbouring lanes of an access whose elements are contiguous along another axis, and transposes them.
   Memory read_square(const Access& access, int lanes);

@@ -108,7 +108,7 @@ class Rows : public TransposedRows {
     };
     const auto any_rows = [&] { loop("row", 0, points_, 1, [&](const E& number) { row(number, [&] { row_stage(stage, 1); }); }); };
     const int narrow = narrow_width(stage);
-    if (!masks_steps(stage) || nest_.rows > 1 || nest_.chunk_axis >= 0 || cost_of(nest_, stage) > kMaxUnrolledCost) {
+    if (!masks_rows(stage) || nest_.rows > 1 || nest_.chunk_axis >= 0 || cost_of(nest_, stage) > kMaxUnrolledCost) {
       any_rows();
     } else {
       // A cheap row of one or two vectors takes hardly more instructions than a loop.
@@ -116,7 +116,7 @@ class Rows : public TransposedRows {
         each(Binding::unrolled, DType::int64, "row", 0, tree_lanes_, 1, [&](const E& number) { row(number, [&] { one_vector(stage, lanes); }); });
       };
       const auto longer = [&] {
-        if (nest_.schedule.as<RowsForm>().short_rows < 2 || row_width(stage) < 2 * narrow) any_rows();
+        if (nest_.schedule.as<RowsForm>().short_rows <= 16 || row_width(stage) < 2 * narrow) any_rows();
         else branch(points_ == tree_lanes_ && is_short(2 * narrow), [&] { all_rows(2 * narrow); }, any_rows);
       };
       branch(points_ == tree_lanes_ && is_short(narrow), [&] { all_rows(narrow); }, longer);
@@ -142,17 +142,19 @@ class Rows : public TransposedRows {
   /// Returns whether the rest of a row after whole vectors can be one more vector, in which only some lanes are row points.
   bool maskable(const Stage& stage) const { return native_lanes_ > 1 || has_scan(nest_, stage); }
 
-  /// Returns whether the last, shorter step of a row is one vector of a whole step's width, in which only some lanes are row points. The body is then so short
-  /// that lanes without a point cost less than keeping narrower vectors in memory until the step is there.
-  bool masks_steps(const Stage& stage) const {
+  /// Returns whether a row of one or two vectors is one step, in which only some lanes are row points.
+  bool masks_rows(const Stage& stage) const {
     return native_lanes_ > 1 && !stage.reductions.empty() && !has_scan(nest_, stage) && row_width(stage) == row_lanes(nest_, stage) && has_masked_accesses();
   }
+  /// Returns whether the last, shorter step of a row is one vector of a whole step's width, in which only some lanes are row points. The body is then so short
+  /// that lanes without a point cost less than keeping narrower vectors in memory until the step is there. Without mask registers they cost more.
+  bool masks_steps(const Stage& stage) const { return has_mask_registers() && masks_rows(stage); }
 
   /// Returns whether masked bodies compute a register at a time. Each register then has a mask of its own, which stays in a mask register; LLVM would cut a
   /// wider mask anew for each row.
   bool masks_registers(const Stage& stage) const {
     const auto is_flag = [&](const Reduction& reduction) { return is_bool(result(reduction).dtype); };
-    return cpu_.vector_bytes == 64 && masks_steps(stage) && row_width(stage) > native_lanes_ && row_width(stage) <= 4 * native_lanes_ &&
+    return masks_steps(stage) && row_width(stage) > native_lanes_ && row_width(stage) <= 4 * native_lanes_ &&
            std::none_of(stage.reductions.begin(), stage.reductions.end(), is_flag);
   }
 
@@ -178,9 +180,9 @@ class Rows : public TransposedRows {
     const auto keep = [&] {
       for (std::size_t k = 0; k < results.size(); ++k) store(results[k], value_[stage.reductions[k].result]);
     };
-    const auto up_to = [&](int lanes, const auto& longer) {
+    const auto up_to = [&](int points, int lanes, const auto& longer) {
       branch(
-          is_short(lanes),
+          is_short(points),
           [&] {
             one_vector(stage, lanes);
             keep();
@@ -192,13 +194,13 @@ class Rows : public TransposedRows {
       keep();
     };
     const int wide = row_width(stage), narrow = narrow_width(stage);
-    const bool masks_wide = has_masked_accesses() && !stage.reductions.empty();
+    const bool masks = has_masked_accesses() && !stage.reductions.empty();
     const auto up_to_wide = [&] {
-      if (wide > narrow && masks_wide) up_to(wide, long_row);
+      if (wide > narrow && masks) up_to(has_mask_registers() ? wide : wide - 1, wide, long_row);
       else long_row();
     };
-    up_to(narrow, [&] {
-      if (wide > 2 * narrow && masks_wide) up_to(2 * narrow, up_to_wide);
+    up_to(narrow, narrow, [&] {
+      if (wide > 2 * narrow && masks) up_to(2 * narrow, 2 * narrow, up_to_wide);
       else up_to_wide();
     });
     for (std::size_t k = 0; k < results.size(); ++k) value_[stage.reductions[k].result] = results[k];

@@ -5,8 +5,11 @@
 namespace sinter::jit::forms::cpu {
 namespace {
 
-/// A stage of at least this cost, in units of one addition, is worth a transposition by itself.
-constexpr int kDear = 16;
+/// Rows whose computation has at least this cost, in units of one addition, are worth a transposition by themselves.
+constexpr int kDear = 13;
+/// The most accesses that are transposed, because each takes milliseconds to compile, and the most bytes of their elements in all lanes, half of a first-level
+/// cache.
+constexpr int kMostAccesses = 8, kMostBytes = 24 << 10;
 
 }  // namespace
 
@@ -30,38 +33,70 @@ bool TransposedRows::transposable(const Stage& stage) const {
   return std::all_of(stage.body.begin(), stage.body.end(), readable) && std::all_of(stage.stores.begin(), stage.stores.end(), writable);
 }
 
-/// Stores of short rows take long if the rows do not fill cache lines. So they must be read more often than written, or be dear; else, half a vector is the
-/// limit.
+/// Returns the points of a wide block: half a vector, so that two rows share it, or a short vector.
+int TransposedRows::wide() const { return tree_lanes_ >= 8 ? tree_lanes_ / 2 : tree_lanes_; }
+
+/// Stores of short rows take long if the rows do not fill cache lines. So they must be read more often than written, or be dear; else, one block is the limit.
+/// Without mask registers the rests of rows take much longer, so that all rows of more than a vector gain.
 int TransposedRows::longest_transposed() const {
-  const int lanes = tree_lanes_;
-  if (nest_.schedule.as<RowsForm>().short_rows == 0 || lanes < 8 || lanes != native_lanes_ || nest_.rows != 1 || nest_.chunk_axis >= 0) return 0;
-  int readings = 0, cost = 0, longest = 3 * lanes - 1;
-  bool stores = false;
+  const int lanes = tree_lanes_, planned = nest_.schedule.as<RowsForm>().short_rows;
+  if (planned == 0 || lanes < 2 || lanes != native_lanes_ || nest_.rows != 1 || nest_.chunk_axis >= 0) return 0;
+  int readings = 0, step = kMaxLanes, accesses = 0, bytes = 0, widest = 0;
+  const auto add = [&](const Access& access) {
+    if (!is_transposed(access)) return;
+    ++accesses;
+    bytes += lanes * static_cast<int>(itemsize(access.dtype));
+  };
   for (const Stage& stage : nest_.stages) {
     if (!stage.row) continue;
     if (!transposable(stage)) return 0;
     ++readings;
-    cost += cost_of(nest_, stage);
-    stores = stores || !stage.stores.empty();
-    // Every point has a lane of a step for itself.
-    if (!stage.reductions.empty()) longest = std::min(longest, row_lanes(nest_, stage));
+    if (!stage.reductions.empty()) step = std::min(step, row_lanes(nest_, stage));
+    for (const int number : stage.body)
+      if (const Instr& instr = nest_.instrs[number]; instr.kind == Instr::Kind::op && is_floating(instr.dtype))
+        widest = std::max(widest, static_cast<int>(itemsize(instr.dtype)));
   }
-  if (cost >= kDear || readings - (stores ? 1 : 0) > 1) return longest;
-  return readings > 1 ? lanes / 2 : 0;
+  for (const Access& access : nest_.inputs) add(access);
+  for (const Access& access : nest_.outputs) add(access);
+  const bool dear = is_dear(), gains = dear || readings - (stores_rows() ? 1 : 0) > 1;
+  if (accesses > kMostAccesses || (dear && widest * lanes < cpu_.vector_bytes)) return 0;  // half vectors would compute what whole ones do
+  const int fitting = bytes == 0 ? kMaxLanes : kMostBytes / bytes;
+  const int longest = !has_mask_registers() ? std::min({step - 1, fitting, dear || stores_rows() ? 47 : 63})
+                      : planned == 16       ? 0
+                                            : std::min({step, fitting,
+                                                  gains          ? 3 * lanes - 1
+                                                        : readings > 1 ? wide()
+                                                                       : 0});
+  int shorter = has_mask_registers() ? 0 : lanes;
+  for (const int limit : kShortRows)
+    if (limit < planned) shorter = std::max(shorter, limit);
+  return longest > shorter && planned > shorter ? longest : 0;  // else no length for which the kernel is planned is transposed
+}
+
+bool TransposedRows::is_dear() const {
+  int cost = 0;
+  for (const Stage& stage : nest_.stages)
+    if (stage.row) cost += cost_of(nest_, stage);
+  return cost >= kDear;
+}
+
+bool TransposedRows::stores_rows() const {
+  return std::any_of(nest_.stages.begin(), nest_.stages.end(), [](const Stage& stage) { return stage.row && !stage.stores.empty(); });
 }
 
 E TransposedRows::fill_badly() const {
   const int lanes = tree_lanes_;
-  const E points = sizes_[row_axis()], idle = whole(points + (lanes - 1), lanes) - points;
-  E badly = points < idle * 4;
+  const E points = sizes_[row_axis()], idle = whole(points + (lanes - 1), lanes) - points, most = longest_transposed();
+  if (!has_mask_registers()) return lanes < points && points <= most;
+  E badly = points < idle * (stores_rows() && !is_dear() ? 3 : 4);
   if (lanes < kMaxRowsAtOnce) badly = badly || 2 * lanes < points;
-  return lanes <= points * 2 && points <= longest_transposed() && badly;
+  return E(wide()) <= points && points <= most && badly;
 }
 
-/// Calls inside(width) for blocks of so many points, where the row axis has the first of them: half as many as a vector has lanes, and for the last points, if
-/// that is enough, a quarter. The last two blocks may overlap.
+/// Calls inside(width) for blocks of so many points, where the row axis has the first of them: wide ones, and a narrow one for the last points, if that is
+/// enough. The last two blocks may overlap.
 template <class Inside> void TransposedRows::blocks(Inside inside) {
-  const int wide = tree_lanes_ / 2, narrow = tree_lanes_ / 4;
+  const int wide = this->wide(), narrow = wide / 2;
   const E points = sizes_[row_axis()];
   branch({}, [&] {
     const E stop = int_let("wide_stop", whole(points + (wide - 1 - narrow), wide));
@@ -127,7 +162,7 @@ void TransposedRows::row_stage_across(const Stage& stage) {
   const int lanes = tree_lanes_;
   start_reductions(stage, lanes, lanes);
   for (const Reduction& reduction : stage.reductions)
-    if (Parts& parts = parts_[reduction.result]; !parts.run.empty())
+    if (Parts& parts = parts_[reduction.result]; is_floating(result(reduction).dtype))  // the order decides sums' bits, and the sign of a largest zero
       parts.rest = registers(result(reduction).name + "_values", result(reduction).dtype, longest_transposed() * lanes);
   loop_over(row_axis(), 0, sizes_[row_axis()], 1, [&] {
     column_ = axis(row_axis());
@@ -141,7 +176,7 @@ void TransposedRows::row_stage_across(const Stage& stage) {
   for (const Reduction& reduction : stage.reductions) {
     const Parts& parts = parts_[reduction.result];
     value_[reduction.result] =
-        let(result(reduction).name, {result(reduction).dtype, lanes}, parts.run.empty() ? parts.step : tree_across(reduction, parts.rest));
+        let(result(reduction).name, {result(reduction).dtype, lanes}, parts.rest.name.empty() ? parts.step : tree_across(reduction, parts.rest));
   }
 }
 
@@ -149,7 +184,7 @@ void TransposedRows::row_stage_across(const Stage& stage) {
 /// element.
 E TransposedRows::tree_across(const Reduction& reduction, const Memory& values) {
   const auto value = [&](const E& number) { return values.vector_at({number * tree_lanes_}, tree_lanes_); };
-  const int certain = tree_lanes_ / 2;  // a row has as many points
+  const int certain = wide();  // a row has as many points
   const E left = var(result(reduction).name + "_left", DType::int64, sizes_[row_axis()]);
   for (int half = kMaxLanes / 2; half >= certain; half /= 2) {
     if (half >= longest_transposed()) continue;

@@ -22,6 +22,9 @@ class TransposedRows : public Lowering {
  private:
   int row_axis() const { return nest_.parallel; }
   int next_row() const { return nest_.parallel - 1; }  // the axis along which rows are neighbours
+  int wide() const;
+  bool is_dear() const;
+  bool stores_rows() const;
   bool is_transposed(const Access& access) const;
   bool transposable(const Stage& stage) const;
   template <class Inside> void blocks(Inside inside);
