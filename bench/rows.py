@@ -26,6 +26,7 @@ FORMULAS = {
     "logsumexp": lambda x: sn.logsumexp(x, axis=-1),
     "softmax": lambda x: sn.softmax(x, axis=-1),
     "log_softmax": lambda x: sn.log_softmax(x, axis=-1),
+    "masked": lambda x: sn.softmax(sn.where(x > 0, x, -np.inf), axis=-1),
     "x / 3": lambda x: x / 3,
     "exp": sn.exp,
     "log": sn.log,
