@@ -15,7 +15,7 @@ struct Unique {
   Tensor inverse;  ///< for each element, the index of its value in `values`; has x's shape, or is a vector along the axis
   Tensor counts;   ///< how often each value appears
 };
-/// Follows the Array API: every NaN counts as a value of its own.
+/// Follows the Array API: every NaN counts as a value of its own, unless equal_nan is true.
 Unique unique_all(const Arg& x);
 Tensor unique_values(const Arg& x);
 std::pair<Tensor, Tensor> unique_counts(const Arg& x, bool equal_nan = false);  ///< values, counts

@@ -40,7 +40,7 @@ Tensor first_of_its_kind(const Tensor& sorted, bool equal_nan) {
   return concatenate({ones({1}, DType::bool_), differ});
 }
 
-/// The groups of sorted rows or elements: whether each is the first of its group, and the places of the first ones.
+/// The groups of sorted rows or elements: whether each is the first of its group, the places of the first ones, the groups' values, and their sizes.
 struct Groups {
   Tensor first, starts, values, counts;
 };
@@ -122,7 +122,7 @@ Tensor values_of(const Site& site, const Arg& arg, bool equal_nan) {
   return compress(first_of_its_kind(sorted, equal_nan), sorted);
 }
 
-/// Returns the values and their counts. Their positions are not needed, so elements are sorted, which takes a third of the time of finding their order.
+/// Returns the values and their counts. Their positions are not needed, so elements are sorted, which takes less time than finding their order.
 std::pair<Tensor, Tensor> values_and_counts(const Site& site, const Arg& arg, bool equal_nan) {
   const Tensor x(as_node(site, arg)), flat(make_reshape(site, x.node(), {x.size()}));
   if (x.size() == 0) return {flat, zeros({0}, DType::int64)};

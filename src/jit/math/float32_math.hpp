@@ -32,7 +32,7 @@ constexpr std::int64_t kRound32Bits = 0x4b400000;
 // ---- exponentials
 
 /// Returns p * 2^n, for p from 0 to 2, where `rounded` is n + kRound32. In two steps, a subnormal result is rounded once and a result above the range becomes
-/// infinite. A result that rounds to 0 is not computed, because an underflow takes a processor a hundred times as long as another product.
+/// infinite. From n = -151 on the result is 0. It is not computed, because an underflow takes a processor a hundred times as long as another product.
 template <class X> auto scale32(const X& p, const X& n, const X& rounded) {
   const auto kept = select(n < -150.0, 0.0, p);
   return ldexp_or(kept, n, [&] {
@@ -160,7 +160,7 @@ template <class X> auto erfc_32(const X& x) {
 /// once: 1 and 2^n are added exactly while they are less than 24 bits apart, and the rounding error beyond that is added with the rest.
 template <class X> auto sigmoid_32(const X& x) {
   constexpr int kDown = 32;
-  const auto a = between(-104, x, 20);  // above 20 the result is 1
+  const auto a = between(-104, x, 20);  // above 20 the result is 1; below -104 it is 0, and a quotient that underflows would take long
   const auto e = reduce_exp32(-a);
   const auto one = x.like(0x1p-32), scale = from_bits(shift_left(e.bits_of_n() + (127 - kDown), 23));
   const auto sum = one + scale, lost = one - (sum - scale);

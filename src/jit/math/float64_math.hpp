@@ -25,8 +25,8 @@ template <class X> auto to_integer(const X& n) { return bits(n + kRound64) - kRo
 
 /// Returns 2^n for an exponent of normal numbers.
 template <class N> auto power_of_two(const N& n) { return from_bits(shift_left(n + 1023, 52)); }
-/// Returns p * 2^n, for p from 0 to 2. In two steps, a subnormal result is rounded once and a result above the range becomes infinite. A result that rounds to
-/// 0 is not computed, because an underflow takes a processor a hundred times as long as another product.
+/// Returns p * 2^n, for p from 0 to 2. In two steps, a subnormal result is rounded once and a result above the range becomes infinite. From n = -1076 on the
+/// result is 0. It is not computed, because an underflow takes a processor a hundred times as long as another product.
 template <class X> auto scale(const X& p, const X& n) {
   const auto kept = select(n < -1075.0, 0.0, p);
   return ldexp_or(kept, n, [&] {

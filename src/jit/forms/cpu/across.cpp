@@ -172,6 +172,13 @@ class Columns : public Across {
     loop_over(a, first_rest, sizes_[a], 1, step);
   }
 
+  void write_square(const Access& access, const Memory& square, int lanes) {
+    const Memory lines = transposed(access.name + "_lines", square, lanes);
+    const E first = index(access.index, 1);
+    each(Binding::unrolled, DType::int64, "line", 0, lanes, 1,
+         [&](const E& line) { store_wide(memory(access).vector_at({first + number(along(access)) * line}, lanes), lines.at({line})); });
+  }
+
   void store_lanes(const Store& s, int lanes) override {
     const auto square = squares_.find(s.output);
     if (row_.empty() || square == squares_.end()) return Across::store_lanes(s, lanes);

@@ -270,7 +270,7 @@ E Lowering::place(const Access& access, int lanes, bool apart) {
 bool Lowering::has_masked_accesses() const {
   const auto masks = [&](const Access& access) {
     const int along = this->along(access);
-    return along == kNone || (along == kOne && (cpu_.vector_bytes == 64 || itemsize(access.dtype) >= 4));
+    return along == kNone || (along == kOne && (has_mask_registers() || itemsize(access.dtype) >= 4));
   };
   return std::all_of(nest_.inputs.begin(), nest_.inputs.end(), masks) && std::all_of(nest_.outputs.begin(), nest_.outputs.end(), masks);
 }
@@ -333,19 +333,6 @@ void Lowering::store_wide(const E& target, const E& value) {
   store(target, value);
   const auto bytes = static_cast<int>(itemsize(target->type.dtype)) * target->type.width;
   if (!is_bool(target->type.dtype) && bytes >= whole_vector_) out_.back().stream = loop::variable("stream", DType::int64);
-}
-
-Memory Lowering::read_square(const Access& access, int lanes) {
-  const Memory lines = registers(access.name + "_lines", {access.dtype, lanes}, lanes);
-  const E first = index(access.index, 1);
-  unrolled("line", lanes, [&](const E& line) { store(lines.at({line}), memory(access).vector_at({first + number(along(access)) * line}, lanes)); });
-  return registers(access.name + "_square", lines.type, lanes, Expr{.kind = Kind::transposed, .type = lines.type, .name = lines.name});
-}
-
-void Lowering::write_square(const Access& access, const Memory& square, int lanes) {
-  const Memory lines = registers(access.name + "_lines", square.type, lanes, Expr{.kind = Kind::transposed, .type = square.type, .name = square.name});
-  const E first = index(access.index, 1);
-  unrolled("line", lanes, [&](const E& line) { store_wide(memory(access).vector_at({first + number(along(access)) * line}, lanes), lines.at({line})); });
 }
 
 E Lowering::persistent_place(int buffer, int lanes) {

@@ -122,10 +122,10 @@ class Lowering : protected Statements {
   /// Returns whether masks have registers of their own, so that a masked vector takes no longer than a whole one (AVX-512).
   bool has_mask_registers() const { return cpu_.vector_bytes == 64; }
   static Memory memory(const Access& access) { return {access.name, access.dtype}; }
-  /// Reads as many vectors as lanes, from neighbouring lanes of an access whose elements are contiguous along another axis, and transposes them.
-  Memory read_square(const Access& access, int lanes);
-  /// Transposes the square and stores its vectors likewise.
-  void write_square(const Access& access, const Memory& square, int lanes);
+  /// Transposes squares of as many neighbouring lanes as there are vectors.
+  Memory transposed(const std::string& name, const Memory& vectors, int count) {
+    return registers(name, vectors.type, count, Expr{.kind = Expr::Kind::transposed, .type = vectors.type, .name = vectors.name});
+  }
 
   // Reductions, in the order of jit/reduction_order.hpp (reductions.cpp).
   const Instr& result(const Reduction& reduction) const { return nest_.instrs[reduction.result]; }

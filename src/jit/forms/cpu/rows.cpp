@@ -116,7 +116,7 @@ class Rows : public TransposedRows {
         each(Binding::unrolled, DType::int64, "row", 0, tree_lanes_, 1, [&](const E& number) { row(number, [&] { one_vector(stage, lanes); }); });
       };
       const auto longer = [&] {
-        if (nest_.schedule.as<RowsForm>().short_rows <= 16 || row_width(stage) < 2 * narrow) any_rows();
+        if (nest_.schedule.as<RowsForm>().short_rows <= narrow || row_width(stage) < 2 * narrow) any_rows();
         else branch(points_ == tree_lanes_ && is_short(2 * narrow), [&] { all_rows(2 * narrow); }, any_rows);
       };
       branch(points_ == tree_lanes_ && is_short(narrow), [&] { all_rows(narrow); }, longer);
@@ -142,7 +142,7 @@ class Rows : public TransposedRows {
   /// Returns whether the rest of a row after whole vectors can be one more vector, in which only some lanes are row points.
   bool maskable(const Stage& stage) const { return native_lanes_ > 1 || has_scan(nest_, stage); }
 
-  /// Returns whether a row of one or two vectors is one step, in which only some lanes are row points.
+  /// Returns whether a row of at most a step can be one vector, in which only some lanes are row points.
   bool masks_rows(const Stage& stage) const {
     return native_lanes_ > 1 && !stage.reductions.empty() && !has_scan(nest_, stage) && row_width(stage) == row_lanes(nest_, stage) && has_masked_accesses();
   }
@@ -196,7 +196,7 @@ class Rows : public TransposedRows {
     const int wide = row_width(stage), narrow = narrow_width(stage);
     const bool masks = has_masked_accesses() && !stage.reductions.empty();
     const auto up_to_wide = [&] {
-      if (wide > narrow && masks) up_to(has_mask_registers() ? wide : wide - 1, wide, long_row);
+      if (wide > narrow && masks) up_to(has_mask_registers() ? wide : wide - 1, wide, long_row);  // without these, a whole step takes less time unmasked
       else long_row();
     };
     up_to(narrow, narrow, [&] {

@@ -73,6 +73,15 @@ class Tiles : public Across {
     });
   }
 
+  /// Reads as many vectors as lanes along the axis outside, from neighbouring lanes, and transposes them.
+  Memory read_square(const Access& access, int lanes) {
+    const Memory lines = registers(access.name + "_lines", {access.dtype, lanes}, lanes);
+    const E first = index(access.index, 1);
+    each(Binding::unrolled, DType::int64, "line", 0, lanes, 1,
+         [&](const E& line) { store(lines.at({line}), memory(access).vector_at({first + number(along(access)) * line}, lanes)); });
+    return transposed(access.name + "_square", lines, lanes);
+  }
+
   E points_;  // of the last outer axis, at once
 };
 

@@ -7,9 +7,10 @@ namespace {
 
 /// Rows whose computation has at least this cost, in units of one addition, are worth a transposition by themselves.
 constexpr int kDear = 13;
-/// The most accesses that are transposed, because each takes milliseconds to compile, and the most bytes of their elements in all lanes, half of a first-level
-/// cache.
-constexpr int kMostAccesses = 8, kMostBytes = 24 << 10;
+/// The most accesses that are transposed, because each takes milliseconds to compile.
+constexpr int kMostAccesses = 8;
+/// Without mask registers: the most points of a row, and of a row that is stored or dear.
+constexpr int kMostPoints = 63, kMostPointsOfDear = 47;
 
 }  // namespace
 
@@ -36,17 +37,12 @@ bool TransposedRows::transposable(const Stage& stage) const {
 /// Returns the points of a wide block: half a vector, so that two rows share it, or a short vector.
 int TransposedRows::wide() const { return tree_lanes_ >= 8 ? tree_lanes_ / 2 : tree_lanes_; }
 
-/// Stores of short rows take long if the rows do not fill cache lines. So they must be read more often than written, or be dear; else, one block is the limit.
-/// Without mask registers the rests of rows take much longer, so that all rows of more than a vector gain.
+/// Stores of parts of cache lines take long. So rows must be read more often than written, or be dear; else, one block is the limit. Without mask registers the
+/// rests of rows take much longer, so that all rows of more than a vector gain.
 int TransposedRows::longest_transposed() const {
   const int lanes = tree_lanes_, planned = nest_.schedule.as<RowsForm>().short_rows;
   if (planned == 0 || lanes < 2 || lanes != native_lanes_ || nest_.rows != 1 || nest_.chunk_axis >= 0) return 0;
-  int readings = 0, step = kMaxLanes, accesses = 0, bytes = 0, widest = 0;
-  const auto add = [&](const Access& access) {
-    if (!is_transposed(access)) return;
-    ++accesses;
-    bytes += lanes * static_cast<int>(itemsize(access.dtype));
-  };
+  int readings = 0, step = kMaxLanes, widest = 0;  // the points of a step, and the bytes of the widest floating-point number
   for (const Stage& stage : nest_.stages) {
     if (!stage.row) continue;
     if (!transposable(stage)) return 0;
@@ -56,21 +52,22 @@ int TransposedRows::longest_transposed() const {
       if (const Instr& instr = nest_.instrs[number]; instr.kind == Instr::Kind::op && is_floating(instr.dtype))
         widest = std::max(widest, static_cast<int>(itemsize(instr.dtype)));
   }
-  for (const Access& access : nest_.inputs) add(access);
-  for (const Access& access : nest_.outputs) add(access);
-  const bool dear = is_dear(), gains = dear || readings - (stores_rows() ? 1 : 0) > 1;
-  if (accesses > kMostAccesses || (dear && widest * lanes < cpu_.vector_bytes)) return 0;  // half vectors would compute what whole ones do
-  const int fitting = bytes == 0 ? kMaxLanes : kMostBytes / bytes;
-  const int longest = !has_mask_registers() ? std::min({step - 1, fitting, dear || stores_rows() ? 47 : 63})
-                      : planned == 16       ? 0
-                                            : std::min({step, fitting,
-                                                  gains          ? 3 * lanes - 1
-                                                        : readings > 1 ? wide()
-                                                                       : 0});
-  int shorter = has_mask_registers() ? 0 : lanes;
+  const auto transposed = [&](const Access& access) { return is_transposed(access); };
+  const auto accesses =
+      std::count_if(nest_.inputs.begin(), nest_.inputs.end(), transposed) + std::count_if(nest_.outputs.begin(), nest_.outputs.end(), transposed);
+  if (accesses > kMostAccesses) return 0;
+  const bool dear = is_dear(), stores = stores_rows();
+  if (dear && widest > 0 && widest * lanes < cpu_.vector_bytes) return 0;  // half vectors would compute what whole ones do along the rows
+  int longest = 0, shorter = 0;                                            // `shorter`: the limit of the lengths below those for which the kernel is planned
   for (const int limit : kShortRows)
-    if (limit < planned) shorter = std::max(shorter, limit);
-  return longest > shorter && planned > shorter ? longest : 0;  // else no length for which the kernel is planned is transposed
+    if (limit < planned) shorter = limit;
+  if (!has_mask_registers()) {
+    longest = std::min(step - 1, dear || stores ? kMostPointsOfDear : kMostPoints);
+    shorter = std::max(shorter, lanes);
+  } else if (planned % lanes != 0) {  // else the lengths fill their vectors
+    longest = dear || readings - (stores ? 1 : 0) > 1 ? std::min(step, 3 * lanes - 1) : readings > 1 ? wide() : 0;
+  }
+  return shorter < std::min(longest, planned) ? longest : 0;
 }
 
 bool TransposedRows::is_dear() const {

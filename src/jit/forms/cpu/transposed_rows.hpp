@@ -29,9 +29,6 @@ class TransposedRows : public Lowering {
   bool transposable(const Stage& stage) const;
   template <class Inside> void blocks(Inside inside);
   template <class At> void each_row(const Access& access, int width, At at);
-  Memory transposed(const std::string& name, const Memory& vectors, int count) {
-    return registers(name, vectors.type, count, Expr{.kind = Expr::Kind::transposed, .type = vectors.type, .name = vectors.name});
-  }
   void row_stage_across(const Stage& stage);
   E tree_across(const Reduction& reduction, const Memory& values);
 
