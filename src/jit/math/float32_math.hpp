@@ -31,15 +31,16 @@ constexpr std::int64_t kRound32Bits = 0x4b400000;
 
 // ---- exponentials
 
-/// Returns p * 2^n, for p from 0 to 2, where `rounded` is n + kRound32. In two steps, a subnormal result is rounded once and a result above the range becomes
-/// infinite. From n = -151 on the result is 0. It is not computed, because an underflow takes a processor a hundred times as long as another product.
+/// Returns p * 2^n, where `rounded` is n + kRound32. In two steps, a subnormal result is rounded once and a result above the range becomes infinite.
 template <class X> auto scale32(const X& p, const X& n, const X& rounded) {
-  const auto kept = select(n < -150.0, 0.0, p);
-  return ldexp_or(kept, n, [&] {
+  return ldexp_or(p, n, [&] {
     const auto whole = bits(rounded) - kRound32Bits, half = shift_right(whole, 1);
-    return kept * from_bits(shift_left(half + 127, 23)) * from_bits(shift_left(whole - half + 127, 23));
+    return p * from_bits(shift_left(half + 127, 23)) * from_bits(shift_left(whole - half + 127, 23));
   });
 }
+/// Does the same for p from 0 to 2. From n = -151 on the result is 0. It is not computed, because an underflow takes a processor a hundred times as long as
+/// another product.
+template <class X> auto scale32_or_zero(const X& p, const X& n, const X& rounded) { return scale32(select(n < -150.0, 0.0, p), n, rounded); }
 
 template <class X> struct Reduced {
   X r;        // the remainder
@@ -60,7 +61,7 @@ template <class X> auto exp_polynomial32(const X& r) { return fma(r * r, polynom
 
 template <class X> auto exp_32(const X& x) {
   const auto e = reduce_exp32(between(-105, x, 89));
-  return scale32(exp_polynomial32(e.r), e.n, e.rounded);
+  return scale32_or_zero(exp_polynomial32(e.r), e.n, e.rounded);
 }
 
 /// Returns exp for arguments between -80 and 80.
@@ -72,7 +73,7 @@ template <class X> auto exp32_moderate(const X& x) {
 template <class X> auto exp2_32(const X& x) {
   const auto clamped = between(-151, x, 129);
   const auto t = clamped + kRound32, n = t - kRound32, r = clamped - n;
-  return scale32(fma(r, polynomial(r, kExp2_32), 1.0), n, t);
+  return scale32_or_zero(fma(r, polynomial(r, kExp2_32), 1.0), n, t);
 }
 
 template <class X> auto clamp(const X& x, double limit) { return between(-limit, x, limit); }

@@ -25,15 +25,16 @@ template <class X> auto to_integer(const X& n) { return bits(n + kRound64) - kRo
 
 /// Returns 2^n for an exponent of normal numbers.
 template <class N> auto power_of_two(const N& n) { return from_bits(shift_left(n + 1023, 52)); }
-/// Returns p * 2^n, for p from 0 to 2. In two steps, a subnormal result is rounded once and a result above the range becomes infinite. From n = -1076 on the
-/// result is 0. It is not computed, because an underflow takes a processor a hundred times as long as another product.
+/// Returns p * 2^n. In two steps, a subnormal result is rounded once and a result above the range becomes infinite.
 template <class X> auto scale(const X& p, const X& n) {
-  const auto kept = select(n < -1075.0, 0.0, p);
-  return ldexp_or(kept, n, [&] {
+  return ldexp_or(p, n, [&] {
     const auto whole = to_integer(n), half = shift_right(whole, 1);
-    return kept * power_of_two(half) * power_of_two(whole - half);
+    return p * power_of_two(half) * power_of_two(whole - half);
   });
 }
+/// Does the same for p from 0 to 2. From n = -1076 on the result is 0. It is not computed, because an underflow takes a processor a hundred times as long as
+/// another product.
+template <class X> auto scale_or_zero(const X& p, const X& n) { return scale(select(n < -1075.0, 0.0, p), n); }
 
 template <class X> struct Reduced {
   Pair<X> r;  // in [-ln(2)/2, ln(2)/2]
@@ -66,15 +67,15 @@ template <class X> auto exp_64(const X& x) {
   const auto n = fma(a, kLog2eLong.hi, kRound64) - kRound64;
   const auto first = fma(n, -kLn2High, a), r = fma(n, -kLn2Low, first);
   const auto sum = fast_sum(x.like(1.0), first);
-  return scale(sum.hi + fma(n, -kLn2Low, fma(r * r, fma(r, polynomial(r, kExp), 0.5), sum.lo)), n);
+  return scale_or_zero(sum.hi + fma(n, -kLn2Low, fma(r * r, fma(r, polynomial(r, kExp), 0.5), sum.lo)), n);
 }
 
 template <class X> auto exp2_64(const X& x) {
   const auto clamped = between(-1076, x, 1025);
   const auto n = (clamped + kRound64) - kRound64, r = clamped - n;
-  if (has_fma(x)) return scale(fma(r, polynomial(r, kExp2), 1.0), n);
+  if (has_fma(x)) return scale_or_zero(fma(r, polynomial(r, kExp2), 1.0), n);
   const auto product = exact_product(r, r.like(kLn2Long.hi));  // the product above would be rounded
-  return scale(rounded(exp_pair(Pair<X>{product.hi, fma(r, kLn2Long.lo, product.lo)})), n);
+  return scale_or_zero(rounded(exp_pair(Pair<X>{product.hi, fma(r, kLn2Long.lo, product.lo)})), n);
 }
 
 /// Returns (e^x - 1) / 2, for x from -40 to 710.
@@ -398,7 +399,7 @@ template <class X, class Y> auto power_64(const X& x, const Y& y) {
   const auto exponent = clamp_exp(product.hi);
   const auto low = select(exponent == product.hi, fma(enough, log.lo, product.lo), 0.0);
   const auto e = reduce_exp(exponent, low);
-  auto result = scale(rounded(exp_pair(e.r)), e.n);
+  auto result = scale_or_zero(rounded(exp_pair(e.r)), e.n);
   const auto limit = select((a == 0.0) == (y < 0.0), a.like(kInf), a.like(0.0));
   result = select((a == 0.0) | (a == kInf), limit, select(a == 1.0, 1.0, result));
   const auto half = y * 0.5;
