@@ -123,9 +123,11 @@ void TransposedRows::transposed_rows() {
       if (const Instr& instr = nest_.instrs[number]; instr.kind == Instr::Kind::load && is_transposed(nest_.inputs[instr.input])) inputs_[instr.input];
     for (const Store& s : stage.stores) outputs_[s.output];
   }
-  for (auto& [input, columns] : inputs_) columns = registers(nest_.inputs[input].name + "_columns", {nest_.inputs[input].dtype, lanes}, longest_transposed());
-  for (auto& [output, columns] : outputs_)
-    columns = registers(nest_.outputs[output].name + "_columns", {nest_.outputs[output].dtype, lanes}, longest_transposed());
+  const auto columns_of = [&, longest = longest_transposed()](const Access& access) {
+    return registers(access.name + "_columns", {access.dtype, lanes}, longest);
+  };
+  for (auto& [input, columns] : inputs_) columns = columns_of(nest_.inputs[input]);
+  for (auto& [output, columns] : outputs_) columns = columns_of(nest_.outputs[output]);
   blocks([&](int width) {
     for (const auto& [input, columns] : inputs_) {
       const Access& access = nest_.inputs[input];
