@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <random>
 #include <stdexcept>
 
 #include "mutations.hpp"
@@ -212,7 +213,8 @@ void break_models(const std::vector<OnnxSample>& samples, long count) {
   CHECK(outcomes.ran > 0);
 }
 
-/// Gives one input of a model another rank. The number of the mutation determines the model, the input and the rank, so that every combination occurs.
+/// Gives one input of a model another rank. The number of the mutation determines the model, the input and the rank, so that every combination occurs. The
+/// combinations are mixed, always in the same way, because neighbours are alike: a short run must not meet fifty models of one kind, all refused.
 void change_ranks(const std::vector<OnnxSample>& samples, long count) {
   struct Case {
     const OnnxSample* sample;
@@ -222,6 +224,7 @@ void change_ranks(const std::vector<OnnxSample>& samples, long count) {
   for (const OnnxSample& sample : samples)
     for (int input = 0; input < sample.model.graph().input_size(); ++input)
       for (const int rank : {0, 1, 2, 3, 5}) cases.push_back({&sample, input, rank});
+  std::shuffle(cases.begin(), cases.end(), std::mt19937(1));
   const fs::path path = fs::temp_directory_path() / ("sinter_ranks_" + std::to_string(::getpid()) + ".onnx");
   const auto attempt = [&](std::uint64_t mutation) {
     const Case& now = cases[mutation % cases.size()];

@@ -57,7 +57,7 @@ template <class Attempt> Outcomes try_mutations(long count, std::uint64_t first,
   Shared& shared = *new (memory) Shared{};
   report_of_mutations = &shared;
   int failures = 0;
-  const auto enough = [&] { return shared.outcomes.done >= count || (shared.outcomes.done >= 50 && time_is_over()); };
+  const auto enough = [&] { return shared.outcomes.done >= count || (shared.outcomes.done >= 100 && time_is_over()); };
   while (!enough() && failures < bounds.faults) {
     const pid_t process = fork();
     REQUIRE(process >= 0);
