@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 
+#include "bytes_of.hpp"
 #include "draws.hpp"
 #include "program.hpp"
 #include "reference.hpp"
@@ -121,6 +122,30 @@ TEST_CASE("a NaN affects only its row") {
   for (std::size_t row = 0; row < static_cast<std::size_t>(rows); ++row) {
     CHECK(std::isnan(maxima[row]) == (row == sick));
     CHECK(std::isnan(soft[row * static_cast<std::size_t>(width)]) == (row == sick));
+  }
+}
+
+// As many rows as a vector has lanes may be computed at once, in another way than a few rows.
+TEST_CASE("a row's results have the same bits with and without neighbours") {
+  std::vector<std::int64_t> widths;
+  for (std::int64_t width = 2; width < 70; ++width) widths.push_back(width);
+  const std::vector<DType> dtypes{DType::float32, DType::float64, DType::float16, DType::int32};
+  for (const auto& [width, dtype] : sampled(widths, dtypes)) {
+    Tensor x = astype(sn::floor(random(numbers(), {37, width}, DType::float32, -8, 8).first), dtype);
+    if (is_floating(dtype)) {
+      const Tensor draw = random(numbers(), {37, width}, DType::float32, 0, 1).first;
+      x = sn::where(draw < 0.002f, astype(sn::full({}, std::nanf(""), DType::float32), dtype), sn::where(draw < 0.1f, -0.f * x, x));
+    }
+    sn::eval(x);
+    const auto results = [](const Tensor& rows) {
+      return std::vector<Tensor>{sn::argmax(rows, -1), sn::argmin(rows, -1),    sn::max(rows, -1),     sn::var(rows, {-1}),
+                                 sn::sum(rows, {-1}),  sn::logsumexp(rows, -1), sn::softmax(rows, -1), sn::prod(rows, {-1})};
+    };
+    const std::vector<Tensor> all = results(x), few = results(x(Slice(17, 20)));
+    for (std::size_t k = 0; k < all.size(); ++k) {
+      INFO("result ", k, ", rows of ", width, " ", name(dtype));
+      CHECK(bytes_of(all[k](Slice(17, 20))) == bytes_of(few[k]));
+    }
   }
 }
 

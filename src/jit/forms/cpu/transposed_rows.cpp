@@ -42,30 +42,30 @@ int TransposedRows::wide() const { return tree_lanes_ >= 8 ? tree_lanes_ / 2 : t
 int TransposedRows::longest_transposed() const {
   const int lanes = tree_lanes_, planned = nest_.schedule.as<RowsForm>().short_rows;
   if (planned == 0 || lanes < 2 || lanes != native_lanes_ || nest_.rows != 1 || nest_.chunk_axis >= 0) return 0;
-  int readings = 0, step = kMaxLanes, widest = 0;  // the points of a step, and the bytes of the widest floating-point number
+  int readings = 0, step = kMaxLanes;  // the points of a step whose values are combined in a certain order
   for (const Stage& stage : nest_.stages) {
     if (!stage.row) continue;
     if (!transposable(stage)) return 0;
     ++readings;
-    if (!stage.reductions.empty()) step = std::min(step, row_lanes(nest_, stage));
-    for (const int number : stage.body)
-      if (const Instr& instr = nest_.instrs[number]; instr.kind == Instr::Kind::op && is_floating(instr.dtype))
-        widest = std::max(widest, static_cast<int>(itemsize(instr.dtype)));
+    for (const Reduction& reduction : stage.reductions)
+      if (is_floating(result(reduction).dtype)) step = std::min(step, row_lanes(nest_, stage));
   }
   const auto transposed = [&](const Access& access) { return is_transposed(access); };
   const auto accesses =
       std::count_if(nest_.inputs.begin(), nest_.inputs.end(), transposed) + std::count_if(nest_.outputs.begin(), nest_.outputs.end(), transposed);
   if (accesses > kMostAccesses) return 0;
   const bool dear = is_dear(), stores = stores_rows();
-  if (dear && widest > 0 && widest * lanes < cpu_.vector_bytes) return 0;  // half vectors would compute what whole ones do along the rows
-  int longest = 0, shorter = 0;                                            // `shorter`: the limit of the lengths below those for which the kernel is planned
+  if (dear && computes_half_vectors()) return 0;  // whole vectors compute the same along the rows
+  int longest = 0, shorter = 0;                   // `shorter`: the limit of the lengths below those for which the kernel is planned
   for (const int limit : kShortRows)
     if (limit < planned) shorter = limit;
   if (!has_mask_registers()) {
     longest = std::min(step - 1, dear || stores ? kMostPointsOfDear : kMostPoints);
     shorter = std::max(shorter, lanes);
   } else if (planned % lanes != 0) {  // else the lengths fill their vectors
-    longest = dear || readings - (stores ? 1 : 0) > 1 ? std::min(step, 3 * lanes - 1) : readings > 1 ? wide() : 0;
+    const bool pays = dear || readings - (stores ? 1 : 0) > 1;
+    if (pays) longest = stores ? std::min(step, 3 * lanes - 1) : std::min(2 * step, kMostPoints);  // value i of a second step meets that of the first one
+    else longest = readings > 1 ? wide() : 0;
   }
   return shorter < std::min(longest, planned) ? longest : 0;
 }
@@ -81,12 +81,26 @@ bool TransposedRows::stores_rows() const {
   return std::any_of(nest_.stages.begin(), nest_.stages.end(), [](const Stage& stage) { return stage.row && !stage.stores.empty(); });
 }
 
+bool TransposedRows::computes_half_vectors() const {
+  int widest = 0;  // bytes of a number that is loaded, or computed in floating point
+  for (const Stage& stage : nest_.stages) {
+    for (const int number : stage.body)
+      if (const Instr& instr = nest_.instrs[number];
+          stage.row && (instr.kind == Instr::Kind::load || (instr.kind == Instr::Kind::op && is_floating(instr.dtype))))
+        widest = std::max(widest, static_cast<int>(itemsize(instr.dtype)));
+  }
+  return widest > 0 && widest * tree_lanes_ < cpu_.vector_bytes;
+}
+
 E TransposedRows::fill_badly() const {
   const int lanes = tree_lanes_;
   const E points = sizes_[row_axis()], idle = whole(points + (lanes - 1), lanes) - points, most = longest_transposed();
   if (!has_mask_registers()) return lanes < points && points <= most;
   E badly = points < idle * (stores_rows() && !is_dear() ? 3 : 4);
-  if (lanes < kMaxRowsAtOnce) badly = badly || 2 * lanes < points;
+  if (lanes < kMaxRowsAtOnce) {
+    const E longer = 2 * lanes < points, idle_of_four = whole(points + (4 * lanes - 1), 4 * lanes) - points;
+    badly = badly || (is_dear() || computes_half_vectors() ? longer : longer && points < 4 * idle_of_four);
+  }
   return E(wide()) <= points && points <= most && badly;
 }
 

@@ -25,6 +25,7 @@ class TransposedRows : public Lowering {
   int wide() const;
   bool is_dear() const;
   bool stores_rows() const;
+  bool computes_half_vectors() const;
   bool is_transposed(const Access& access) const;
   bool transposable(const Stage& stage) const;
   template <class Inside> void blocks(Inside inside);
