@@ -207,6 +207,7 @@ int take_branches(Graph& graph) {
 struct Rule {
   std::string_view name, what;
   int (*apply)(Graph& graph);
+  bool once = false;  // applied after the rounds of the others, because it makes none of them applicable
 };
 constexpr Rule kRules[] = {
     {"remove_identity", "Identity, Dropout, and casts, transposes, pads, slices, reshapes and arithmetic that change nothing are replaced by their input",
@@ -222,6 +223,7 @@ constexpr Rule kRules[] = {
     {"pool_first", "a MaxPool of a nondecreasing function becomes the function of the MaxPool, which is computed for fewer elements", pool_first},
     {"merge_products", "products of one operand with several constant matrices become one, and so do the additions of rows to them", merge_products},
     {"remove_dead", "nodes without readers are removed", remove_dead},
+    {"flush_subnormals", "subnormal numbers among weights become 0, because a processor takes a hundred times as long for them", flush_subnormals, true},
 };
 
 }  // namespace
@@ -239,15 +241,19 @@ std::vector<Rewrite> rewrite(Graph& graph, const std::vector<std::string>& witho
     if (std::find(names.begin(), names.end(), name) == names.end())
       throw ValueError(fmt::format("there is no rewrite '{}'; the rewrites are {}", name, fmt::join(names, ", ")));
   }
-  for (bool again = true; again;) {
-    again = false;
+  const auto apply = [&](bool once) {
+    int all = 0;
     for (std::size_t k = 0; k < std::size(kRules); ++k) {
-      if (left_out[k]) continue;
+      if (left_out[k] || kRules[k].once != once) continue;
       const int fired = kRules[k].apply(graph);
       counts[k].count += fired;
-      again |= fired > 0;
+      all += fired;
     }
+    return all;
+  };
+  while (apply(false) > 0) {
   }
+  apply(true);
   std::vector<Tensor> constants;
   for (const auto& [name, tensor] : graph.constants) constants.push_back(tensor);
   eval(constants);  // computed weights

@@ -21,6 +21,8 @@ int arrange_quantized(Graph& graph);
 int cancel_quantized(Graph& graph);
 // in rewrite_pool.cpp
 int pool_first(Graph& graph);
+// in rewrite_subnormal.cpp
+int flush_subnormals(Graph& graph);
 
 /// The node that produces each value and the nodes that read it, by their positions in the graph's list.
 class Uses {

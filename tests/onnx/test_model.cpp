@@ -157,6 +157,29 @@ TEST_CASE("rewrites can be disabled by name") {
   CHECK_THROWS_WITH_AS(Model::load(path, {.without = {"absorb_pads"}}), doctest::Contains("absorb_pad, "), ValueError);
 }
 
+TEST_CASE("subnormal numbers among weights become 0, but not constants that are meant to be tiny") {
+  const float tiny = 1e-40f, large = 1e38f;  // their product is normal
+  OnnxBuilder m;
+  m.input("x", {2, 2}).output("product").output("scaled").output("by_tiny").output("shared").output("divided");
+  m.constant("w", {2, 2}, {tiny, 1, 0, 0}).constant("scale", {2}, {-tiny, 2}).constant("all_tiny", {}, {tiny}).constant("both", {2}, {tiny, 1});
+  m.node("MatMul", {"x", "w"}, {"product"}).node("Mul", {"x", "scale"}, {"scaled"}).node("Mul", {"x", "all_tiny"}, {"by_tiny"});
+  m.node("Mul", {"x", "both"}, {"shared"}).node("Div", {"both", "x"}, {"divided"});
+  File file("subnormal.onnx");
+  const std::string path = m.save(file.path);
+  const std::vector<Tensor> x{sn::full({2, 2}, large)};
+  for (const bool flushed : {true, false}) {
+    const Model model = flushed ? Model::load(path) : Model::load(path, {.without = {"flush_subnormals"}});
+    CHECK(fired(model, "flush_subnormals") == (flushed ? 2 : 0));
+    const std::vector<Tensor> got = model(x);
+    const float small = tiny * large;
+    const auto result = [&](std::size_t k) { return got[k].to_vector<float>(); };
+    CHECK(result(0) == (flushed ? std::vector<float>{0, large, 0, large} : std::vector<float>{small, large, small, large}));
+    CHECK(result(1) == (flushed ? std::vector<float>{0, 2 * large, 0, 2 * large} : std::vector<float>{-small, 2 * large, -small, 2 * large}));
+    CHECK(result(2) == std::vector<float>{small, small, small, small});
+    CHECK(result(3) == std::vector<float>{small, large, small, large});
+  }
+}
+
 TEST_CASE("a batch norm, or a factor or offset per channel, becomes part of the convolution before it; other broadcasts do not") {
   if (!testing::convolves_in_blocks() || !options().fuse) return;
   const std::vector<Tensor> x{random_tensor({2, 32, 8, 8})};
