@@ -1,4 +1,6 @@
 // Finds the caller's line. A frame's code object gives the file; each code object is examined once.
+#include <dlfcn.h>
+
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
@@ -37,11 +39,18 @@ struct Files {
     return codes[code] = {kept.c_str(), !package.empty() && kept.starts_with(package)};
   }
 
-  std::uint32_t line_of(PyFrameObject* frame, File& file) {
+  /// Returns the present instruction of the frame. The stable ABI lacks the function for it, so an interpreter that does not have it is asked by attribute.
+  static long instruction_of(PyFrameObject* frame) {
+    static const auto direct = reinterpret_cast<int (*)(PyFrameObject*)>(dlsym(RTLD_DEFAULT, "PyFrame_GetLasti"));
+    if (direct != nullptr) return direct(frame);
     static PyObject* const name = PyUnicode_InternFromString("f_lasti");
     const nb::object place = nb::steal(PyObject_GetAttr(reinterpret_cast<PyObject*>(frame), name));
     if (!place.is_valid()) throw nb::python_error();
-    const auto [line, added] = file.lines.try_emplace(PyLong_AsLong(place.ptr()), 0);
+    return PyLong_AsLong(place.ptr());
+  }
+
+  std::uint32_t line_of(PyFrameObject* frame, File& file) {
+    const auto [line, added] = file.lines.try_emplace(instruction_of(frame), 0);
     if (added) line->second = static_cast<std::uint32_t>(PyFrame_GetLineNumber(frame));
     return line->second;
   }

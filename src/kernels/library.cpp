@@ -75,7 +75,7 @@ std::string who_multiplies(const fuse::LibraryCall& call) {
   const Product product(call, nullptr, nullptr);
   std::int64_t products = 1;
   for (const std::int64_t size : product.batch) products *= size;
-  return product_of(call.dtype, product.a.transposed, product.b.transposed, products, product.m, product.n, product.k).name;
+  return product_of(call.dtype, product.a.transposed, product.b.transposed, products, product.m, product.n, product.k).name();
 }
 
 void multiply_panels(const fuse::LibraryCall& call, std::span<void* const> pointers, int threads, const Epilogue& epilogue) {
@@ -148,7 +148,7 @@ void prepare_library_call(const fuse::LibraryCall& call) {
   double depth = 0;
   if (call.op == trace::Op::matmul) depth = static_cast<double>(call.operands[0].shape.back());
   if (call.op == trace::Op::conv) depth = elements(call.operands[1].shape, 1);
-  if (block_product(call.dtype, elements(call.shape, 0) * depth).name.find("oneDNN") != std::string::npos)
+  if (block_product(call.dtype, elements(call.shape, 0) * depth).is_library)
     if (const OneDnn* library = onednn()) library->prepare();
 }
 

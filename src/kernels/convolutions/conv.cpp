@@ -271,7 +271,7 @@ void convolve(const fuse::LibraryCall& call, std::span<void* const> pointers, in
 std::string who_convolves(const fuse::LibraryCall& call) {
   const Problem p(call);
   if (p.is_depthwise()) return fmt::format("loops over taps ({})", host_blocks().instruction_set);
-  return fmt::format("{}, {}", p.is_product() ? "a matrix product" : "implicit GEMM", block_product(call.dtype, kConvolutions * p.multiply_adds()).name);
+  return fmt::format("{}, {}", p.is_product() ? "a matrix product" : "implicit GEMM", block_product(call.dtype, kConvolutions * p.multiply_adds()).name());
 }
 
 }  // namespace sinter::kernels

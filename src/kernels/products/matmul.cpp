@@ -128,21 +128,21 @@ const HostBlocks& host_blocks() {
 
 void multiply(const BlockProduct& product, DType dtype, const MatmulBlock& block) {
   if (!product.multiply(dtype, block))
-    throw DeviceError(fmt::format("cpu: {} failed to multiply matrices of {} by {} by {}", product.name, block.rows, block.depth, block.columns));
+    throw DeviceError(fmt::format("cpu: {} failed to multiply matrices of {} by {} by {}", product.name(), block.rows, block.depth, block.columns));
 }
+
+std::string BlockProduct::name() const { return is_library ? std::string(code) : fmt::format("{} ({})", code, host_blocks().instruction_set); }
 
 BlockProduct block_product(DType dtype, double multiply_adds) {
   constexpr double kWorthLibrary = 8 << 20;  // such products take a tenth of a millisecond; opening the library takes about ten milliseconds, once
   if (dtype == DType::float32 && multiply_adds >= kWorthLibrary)
-    if (const OneDnn* library = onednn()) return {library->multiply, library->version};
-  return {host_blocks().multiply, fmt::format("Eigen ({})", host_blocks().instruction_set)};
+    if (const OneDnn* library = onednn()) return {library->multiply, library->version, false, true};
+  return {host_blocks().multiply, "Eigen"};
 }
 
 BlockProduct product_of(DType dtype, bool a_transposed, bool b_transposed, std::int64_t products, std::int64_t m, std::int64_t n, std::int64_t k) {
-  const char* const instructions = host_blocks().instruction_set;
-  if (is_thin(dtype, a_transposed, b_transposed, m, n, k))
-    return {host_blocks().multiply_thin, fmt::format("rows times the matrix, unpacked ({})", instructions), true};
-  if (is_narrow(dtype, a_transposed, n, k)) return {host_blocks().multiply_narrow, fmt::format("rows times a narrow matrix, unpacked ({})", instructions)};
+  if (is_thin(dtype, a_transposed, b_transposed, m, n, k)) return {host_blocks().multiply_thin, "rows times the matrix, unpacked", true};
+  if (is_narrow(dtype, a_transposed, n, k)) return {host_blocks().multiply_narrow, "rows times a narrow matrix, unpacked"};
   // With little depth oneDNN 2.6 takes up to a hundred times as long for some numbers of columns.
   constexpr std::int64_t kLibraryDepth = 16;
   const double multiply_adds = static_cast<double>(products) * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k);

@@ -2,6 +2,7 @@
 #pragma once
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "kernels/convolutions/conv_tile.hpp"
@@ -33,8 +34,11 @@ const HostBlocks& host_blocks();
 /// opening the library pays.
 struct BlockProduct {
   MatmulBlockFn multiply;
-  std::string name;   // "oneDNN 2.6.3", "Eigen (avx512)"
-  bool thin = false;  // it takes columns of any number at once
+  std::string_view code;    // "oneDNN 2.6.3", "Eigen"
+  bool thin = false;        // it takes columns of any number at once
+  bool is_library = false;  // else the code is compiled for several instruction sets
+
+  std::string name() const;  // with the instruction set, "Eigen (avx512)"; it is not made for each product, because small ones take less time
 };
 BlockProduct block_product(DType dtype, double multiply_adds);
 /// Multiplies a block. Throws DeviceError if the library fails.
