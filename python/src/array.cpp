@@ -281,7 +281,7 @@ Index index_item(nb::handle item, bool& places) {
   if (PyLong_CheckExact(o)) return integer(o);
   if (o == Py_None) return Index(newaxis, Location{});
   if (o == Py_Ellipsis) return Index(ellipsis, Location{});
-  if (PySlice_Check(o)) return Index(*value_of(item).as<Slice>(), Location{});
+  if (PySlice_Check(o)) return Index(slice_of(item), Location{});
   const std::optional<DType> scalar = scalar_type(o);
   const bool counts =
       scalar ? is_integer(*scalar) && !is_bool(*scalar)

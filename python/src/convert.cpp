@@ -223,6 +223,17 @@ Tensor scalar_of(PyObject* object) {
   });
 }
 
+Slice slice_of(nb::handle slice) {
+  static PyObject* const names[] = {PyUnicode_InternFromString("start"), PyUnicode_InternFromString("stop"), PyUnicode_InternFromString("step")};
+  std::optional<std::int64_t> ends[3];
+  for (int k = 0; k < 3; ++k) {
+    const nb::object at = nb::steal(PyObject_GetAttr(slice.ptr(), names[k]));
+    if (!at.is_valid()) throw nb::python_error();
+    if (!at.is_none()) ends[k] = end_of(at);
+  }
+  return {ends[0], ends[1], ends[2]};
+}
+
 Value value_of(nb::handle object) {
   PyObject* const o = object.ptr();
   if (const Array* array = as_array(object)) return value_of(*array);
@@ -253,16 +264,7 @@ Value value_of(nb::handle object) {
     return {element_type->parts};
   }
   if (PyType_Check(o)) throw Fault{0, fmt::format("the type {} is not an element type of sinter", nb::cast<std::string>(nb::str(object))), true};
-  if (PySlice_Check(o)) {
-    static PyObject* const names[] = {PyUnicode_InternFromString("start"), PyUnicode_InternFromString("stop"), PyUnicode_InternFromString("step")};
-    std::optional<std::int64_t> ends[3];
-    for (int k = 0; k < 3; ++k) {
-      const nb::object at = nb::steal(PyObject_GetAttr(o, names[k]));
-      if (!at.is_valid()) throw nb::python_error();
-      if (!at.is_none()) ends[k] = end_of(at);
-    }
-    return {Slice{ends[0], ends[1], ends[2]}};
-  }
+  if (PySlice_Check(o)) return {slice_of(object)};
   if (const auto scalar = scalar_type(o); scalar && is_floating(*scalar))  // integers are evaluated at once, because many arguments are read while recording
     if (const Tensor made = scalar_of(o); !made.empty_handle()) return {made};
   if (PyObject_CheckBuffer(o) && !PyBytes_Check(o) && !PyByteArray_Check(o)) return value_of(from_buffer(object));

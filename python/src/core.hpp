@@ -100,6 +100,7 @@ std::optional<ElementType> find_element_type(nb::handle object);
 
 /// Converts an argument of a call. Copies arrays of other libraries. Throws a Fault that names the object's type if it cannot be an argument.
 table::Value value_of(nb::handle object);
+Slice slice_of(nb::handle slice);
 /// Returns the element type of a real scalar of NumPy, such as numpy.float32(0.5); nothing for any other object.
 std::optional<DType> scalar_type(PyObject* object);
 /// Returns a scalar of NumPy, such as numpy.float32(0.5), as a constant of its type; an empty handle for any other object.

@@ -308,4 +308,10 @@ Value call(const Function& function, std::vector<Argument> arguments, std::size_
   return result;
 }
 
+Value call(const Function& function, const Tensor& x) {
+  std::vector<Argument> operand(1);
+  operand[0].value = {x, 0};
+  return function.build(Arguments(function, std::move(operand), 0));
+}
+
 }  // namespace sinter::table

@@ -39,6 +39,8 @@ struct Argument {
 /// Binds the arguments to the parameters and records the call. Throws Fault for arguments that do not fit, sinter's own errors for shapes and types that do not
 /// fit.
 Value call(const Function& function, std::vector<Argument> arguments, std::size_t offset);
+/// Calls a function of one operand for a real tensor.
+Value call(const Function& function, const Tensor& x);
 
 /// Finds a type by its name: float32, f32, int, half, ...
 std::optional<DType> find_dtype(std::string_view name);

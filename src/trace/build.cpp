@@ -293,15 +293,15 @@ RecordedPtr make_scan(const Site& site, Op reduction, const RecordedPtr& x, std:
 }
 
 RecordedPtr make_library(const Site& site, Op op, Operands operands, std::vector<std::int64_t> ints) {
-  std::vector<Shape> shapes;
-  shapes.reserve(kMaxArity);
+  thread_local std::array<Shape, kMaxArity> room;  // its memory is kept: allocating would take as long as the rest of this function
   std::array<DType, kMaxArity> dtypes;
+  std::size_t count = 0;
   for (const RecordedPtr& operand : operands) {
-    dtypes[shapes.size()] = operand->dtype;
-    shapes.push_back(operand->shape);
+    dtypes[count] = operand->dtype;
+    room[count++].assign(operand->shape.begin(), operand->shape.end());
   }
-  if (!library_takes(op, {shapes, std::span(dtypes).first(shapes.size()), ints}))
-    throw InternalError(fmt::format("{}: not recorded as its record says", name(op)));
+  const std::span<const Shape> shapes(room.data(), count);
+  if (!library_takes(op, {shapes, std::span(dtypes).first(count), ints})) throw InternalError(fmt::format("{}: not recorded as its record says", name(op)));
   const DType dtype = library_dtype(op, operands[0]->dtype);
   Shape shape = library_shape(op, shapes, ints);
   check_shape(site, shape, dtype);
