@@ -170,7 +170,8 @@ std::map<std::string, Tensor> inputs_by_name(const ModelRequest& request, const 
     if (std::none_of(values.begin(), values.end(), [&](const ModelValue& input) { return input.name == name; })) {
       std::vector<std::string> known;
       for (const ModelValue& input : values) known.push_back(to_string(input));
-      throw ValueError(fmt::format("{} has no input '{}'; its inputs are {}", request.file, name, fmt::join(known, ", ")));
+      throw ValueError(
+          fmt::format("{} has no input '{}'; its inputs are {}", request.file, name, known.empty() ? "none" : fmt::format("{}", fmt::join(known, ", "))));
     }
   for (const ModelValue& input : values) {
     const auto given = inputs.find(input.name);

@@ -19,7 +19,7 @@ namespace {
 std::string listed(const std::vector<ModelValue>& values) {
   std::string list;
   for (const ModelValue& value : values) list += (list.empty() ? "" : ", ") + to_string(value);
-  return list;
+  return list.empty() ? "none" : list;
 }
 
 void fix(onnx::Graph& graph, const std::map<std::string, Tensor>& fixed) {
@@ -38,6 +38,12 @@ void fix(onnx::Graph& graph, const std::map<std::string, Tensor>& fixed) {
     graph.constants.insert_or_assign(name, constant);
     graph.inputs.erase(input);
   }
+}
+
+/// Returns whether subnormal constants may become 0: they are normal numbers in float64, and inputs that are fixed are data and not weights.
+bool flushes(const ModelOptions& options) {
+  const auto is_data = [](const auto& fixed) { return is_floating(fixed.second.dtype()) && fixed.second.size() > 1; };
+  return options.precision != DType::float64 && std::none_of(options.fixed.begin(), options.fixed.end(), is_data);
 }
 
 }  // namespace
@@ -66,7 +72,9 @@ Model Model::load(std::string_view path, const ModelOptions& options, Location w
         fix(graph, options.fixed);
         const int nodes = static_cast<int>(graph.nodes.size());
         std::vector<Rewrite> rewrites;
-        if (options.rewrite) rewrites = onnx::rewrite(graph, options.without);
+        std::vector<std::string> without = options.without;
+        if (!flushes(options)) without.emplace_back("flush_subnormals");
+        if (options.rewrite) rewrites = onnx::rewrite(graph, without);
         auto state = std::make_shared<State>(std::move(graph), options.precision);
         state->nodes_in_file = nodes;
         state->rewrites = std::move(rewrites);

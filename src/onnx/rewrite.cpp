@@ -207,7 +207,7 @@ int take_branches(Graph& graph) {
 struct Rule {
   std::string_view name, what;
   int (*apply)(Graph& graph);
-  bool once = false;  // applied after the rounds of the others, because it makes none of them applicable
+  enum { always, once, late } when = always;  // once: after the first rounds; late: only in the rounds after that
 };
 constexpr Rule kRules[] = {
     {"remove_identity", "Identity, Dropout, and casts, transposes, pads, slices, reshapes and arithmetic that change nothing are replaced by their input",
@@ -221,9 +221,10 @@ constexpr Rule kRules[] = {
     {"cancel_quantized", "a QuantizeLinear of a result of DequantizeLinear with the same scale and zero point is replaced by that one's input",
      cancel_quantized},
     {"pool_first", "a MaxPool of a nondecreasing function becomes the function of the MaxPool, which is computed for fewer elements", pool_first},
-    {"merge_products", "products of one operand with several constant matrices become one, and so do the additions of rows to them", merge_products},
+    {"merge_products", "products of one operand with several constant matrices become one, and so do the additions of rows to them", merge_products,
+     Rule::late},
     {"remove_dead", "nodes without readers are removed", remove_dead},
-    {"flush_subnormals", "subnormal numbers among weights become 0, because a processor takes a hundred times as long for them", flush_subnormals, true},
+    {"flush_subnormals", "subnormal numbers among weights become 0, because a processor takes a hundred times as long for them", flush_subnormals, Rule::once},
 };
 
 }  // namespace
@@ -241,19 +242,21 @@ std::vector<Rewrite> rewrite(Graph& graph, const std::vector<std::string>& witho
     if (std::find(names.begin(), names.end(), name) == names.end())
       throw ValueError(fmt::format("there is no rewrite '{}'; the rewrites are {}", name, fmt::join(names, ", ")));
   }
-  const auto apply = [&](bool once) {
+  const auto apply = [&](auto... when) {
     int all = 0;
     for (std::size_t k = 0; k < std::size(kRules); ++k) {
-      if (left_out[k] || kRules[k].once != once) continue;
+      if (left_out[k] || ((kRules[k].when != when) && ...)) continue;
       const int fired = kRules[k].apply(graph);
       counts[k].count += fired;
       all += fired;
     }
     return all;
   };
-  while (apply(false) > 0) {
+  while (apply(Rule::always) > 0) {
   }
-  apply(true);
+  apply(Rule::once);
+  while (apply(Rule::always, Rule::late) > 0) {
+  }
   std::vector<Tensor> constants;
   for (const auto& [name, tensor] : graph.constants) constants.push_back(tensor);
   eval(constants);  // computed weights

@@ -1,8 +1,10 @@
 // Weights that training has shrunk to subnormal numbers become 0.
 #include <algorithm>
-#include <cmath>
+#include <bit>
+#include <cstdint>
 #include <limits>
 #include <set>
+#include <type_traits>
 #include <vector>
 
 #include "onnx/rewrite_rules.hpp"
@@ -10,19 +12,26 @@
 namespace sinter::onnx {
 namespace {
 
-/// Operators that multiply values by constants, or add constants. A subnormal number changes their results by less than the numbers beside it are rounded.
-constexpr std::string_view kWeighted[] = {"Add",  "BatchNormalization", "Conv",   "ConvTranspose", "GRU", "Gemm", "GroupNormalization", "InstanceNormalization",
-                                          "LSTM", "LayerNormalization", "MatMul", "Mul",           "RNN"};
+/// Operators that multiply values by constants, or add constants.
+constexpr std::string_view kWeighted[] = {"Add", "Conv", "ConvTranspose", "GRU", "Gemm", "LSTM", "MatMul", "Mul", "RNN"};
+/// Shorter lists of numbers are often written by hand, such as the 1e-45 of log(x + 1e-45), and cost little.
+constexpr std::int64_t kFewest = 64;
 
 /// Replaces subnormal numbers by 0, unless no number is normal: such a constant is meant to be tiny.
 template <class T> bool flush(Tensor& weights) {
-  constexpr T kLeast = std::numeric_limits<T>::min();
-  const auto is_subnormal = [](T x) { return x != 0 && std::abs(x) < kLeast; };
-  std::vector<T> numbers = weights.to_vector<T>();
-  if (std::none_of(numbers.begin(), numbers.end(), is_subnormal)) return false;
-  if (std::none_of(numbers.begin(), numbers.end(), [](T x) { return std::abs(x) >= kLeast; })) return false;
-  std::replace_if(numbers.begin(), numbers.end(), is_subnormal, T(0));
-  weights = from_span(numbers, weights.shape());
+  using Bits = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
+  constexpr Bits kSign = Bits{1} << (8 * sizeof(T) - 1), kLeast = std::bit_cast<Bits>(std::numeric_limits<T>::min());
+  const std::span<const T> numbers = weights.data<T>();
+  Bits largest = 0, least = kLeast;  // `least` of those that are not 0, less one
+  for (const T x : numbers) {
+    const Bits magnitude = std::bit_cast<Bits>(x) & ~kSign;
+    largest = std::max(largest, magnitude);
+    least = std::min<Bits>(least, magnitude - 1);
+  }
+  if (largest < kLeast || least >= kLeast - 1) return false;
+  std::vector<T> flushed(numbers.begin(), numbers.end());
+  std::replace_if(flushed.begin(), flushed.end(), [](T x) { return x != 0 && (std::bit_cast<Bits>(x) & ~kSign) < kLeast; }, T(0));
+  weights = from_span(flushed, weights.shape());
   return true;
 }
 
@@ -37,7 +46,7 @@ int flush_subnormals(Graph& graph) {
   }
   int count = 0;
   for (auto& [name, constant] : graph.constants) {
-    if (!weights.contains(name) || others.contains(name)) continue;
+    if (!weights.contains(name) || others.contains(name) || constant.size() < kFewest) continue;
     count += constant.dtype() == DType::float32 ? flush<float>(constant) : constant.dtype() == DType::float64 ? flush<double>(constant) : 0;
   }
   return count;

@@ -99,7 +99,7 @@ E TransposedRows::fill_badly() const {
   E badly = points < idle * (stores_rows() && !is_dear() ? 3 : 4);
   if (lanes < kMaxRowsAtOnce) {
     const E longer = 2 * lanes < points, idle_of_four = whole(points + (4 * lanes - 1), 4 * lanes) - points;
-    badly = badly || (is_dear() || computes_half_vectors() ? longer : longer && points < 4 * idle_of_four);
+    badly = badly || (is_dear() ? longer : longer && points < (computes_half_vectors() ? E(7 * lanes) : 4 * idle_of_four));
   }
   return E(wide()) <= points && points <= most && badly;
 }
