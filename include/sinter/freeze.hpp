@@ -86,7 +86,9 @@ class Function {
   /// of another device. Kernels for another processor are compiled again; if there is no compiler, load() throws DeviceError.
   static Function load(std::string_view path, Location where = Location::current());
 
-  /// Makes the plan for these sizes of the named axes now. A name that is left out has the size of its spec.
+  /// Makes the plan for these sizes of the named axes now. A name that is left out has the size of its spec. The number of rounds of a loop that collects
+  /// values is a size, too: {"rounds of loop 1", 12}; plans for 0, 1 and 5 rounds are always made. On the CPU these serve all numbers; a GPU may need further
+  /// ones.
   void prepare(const std::map<std::string, std::int64_t>& sizes, Location where = Location::current()) const;
 
   const std::vector<InputSpec>& inputs() const;     ///< names, types and shapes, in the order of a call

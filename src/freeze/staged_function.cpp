@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cstring>
+#include <limits>
 
 #include "sinter/counted.hpp"
 #include "sinter/errors.hpp"
@@ -44,12 +46,23 @@ std::string prefix(const Stage& stage) {
 namespace {
 
 constexpr std::int64_t kUsualRounds = 5;
+constexpr std::string_view kRoundsOfLoop = "rounds of loop ";
+constexpr std::size_t kNoLoop = std::numeric_limits<std::size_t>::max();
 
 }  // namespace
 
 InputSpec counter_spec(std::size_t loop) {
-  const std::string name = fmt::format("rounds of loop {}", loop + 1);
+  const std::string name = fmt::format("{}{}", kRoundsOfLoop, loop + 1);
   return {DType::bool_, {AxisSize(name, kUsualRounds)}, name};
+}
+
+/// Returns the number of the loop whose rounds a size with this name counts, from 0; kNoLoop for other names.
+static std::size_t loop_of(std::string_view name) {
+  std::size_t loop = 0;
+  if (!name.starts_with(kRoundsOfLoop)) return kNoLoop;
+  name.remove_prefix(kRoundsOfLoop.size());
+  const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), loop);
+  return error == std::errc() && end == name.data() + name.size() && loop > 0 ? loop - 1 : kNoLoop;
 }
 
 std::unique_ptr<Stage> stage_after(const Stage& stage, Turn::Kind turn) {
@@ -256,7 +269,10 @@ std::vector<std::map<std::string, std::int64_t>> with_rounds(const std::map<std:
 /// Plans the stages after a turn for these sizes.
 void StagedFunction::prepare_stages(Stage* before, Turn::Kind turn, const NamedSizes& sizes, Location where) {
   const std::vector<InputSpec> specs = specs_after(before, turn);
-  for (const NamedSizes& all : with_rounds(sizes, specs.size() - inputs().size())) {
+  const std::size_t counters = specs.size() - inputs().size();
+  NamedSizes known = sizes;  // without the rounds of loops that come later
+  std::erase_if(known, [&](const auto& size) { return loop_of(size.first) >= counters && loop_of(size.first) < kNoLoop; });
+  for (const NamedSizes& all : with_rounds(known, counters)) {
     std::vector<InputSpec> at = specs;
     for (InputSpec& spec : at)
       for (AxisSize& axis : spec.shape)
