@@ -87,8 +87,8 @@ class Function {
   static Function load(std::string_view path, Location where = Location::current());
 
   /// Makes the plan for these sizes of the named axes now. A name that is left out has the size of its spec. The number of rounds of a loop that collects
-  /// values is a size, too: {"rounds of loop 1", 12}; plans for 0, 1 and 5 rounds are always made. On the CPU these serve all numbers; a GPU may need further
-  /// ones.
+  /// values is a size, too: {"rounds of loop 1", 12}. Plans for 0, 1 and 5 rounds are always made. On the CPU these serve all numbers; a GPU may need further
+  /// ones. A number for a loop that the function does not have is ignored.
   void prepare(const std::map<std::string, std::int64_t>& sizes, Location where = Location::current()) const;
 
   const std::vector<InputSpec>& inputs() const;     ///< names, types and shapes, in the order of a call

@@ -100,6 +100,7 @@ std::optional<ElementType> find_element_type(nb::handle object);
 
 /// Converts an argument of a call. Copies arrays of other libraries. Throws a Fault that names the object's type if it cannot be an argument.
 table::Value value_of(nb::handle object);
+/// Returns the bounds and the step of a Python slice.
 Slice slice_of(nb::handle slice);
 /// Returns the element type of a real scalar of NumPy, such as numpy.float32(0.5); nothing for any other object.
 std::optional<DType> scalar_type(PyObject* object);

@@ -181,7 +181,7 @@ PyMethodDef* definition(Entry entry, std::string_view name, const std::string& t
 struct Ufunc {
   const Function* function;
 };
-/// Returns the argument if it is all that the function takes, and real. Such calls are frequent, and need no search for keywords and complex numbers.
+/// Returns the operand of a call such as exp(x) if it is one real array and there are no keywords; else null.
 const Array* one_real(const Function& function, PyObject* arguments, PyObject* keywords) {
   if (function.parameters != "x" || PyTuple_Size(arguments) != 1 || (keywords && PyDict_Size(keywords) > 0)) return nullptr;
   const Array* array = as_array(PyTuple_GetItem(arguments, 0));
@@ -190,7 +190,7 @@ const Array* one_real(const Function& function, PyObject* arguments, PyObject* k
 nb::object call_ufunc(const Function& function, PyObject* arguments, PyObject* keywords) {
   if (const Array* array = one_real(function, arguments, keywords)) {
     const Here here(function.name.data());
-    return object_of(table::call(function, Tensor(array->re)));
+    return object_of(table::call(function, array->re));
   }
   std::vector<PyObject*> given;
   for (Py_ssize_t k = 0; k < PyTuple_Size(arguments); ++k) given.push_back(PyTuple_GetItem(arguments, k));

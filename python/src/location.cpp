@@ -39,7 +39,8 @@ struct Files {
     return codes[code] = {kept.c_str(), !package.empty() && kept.starts_with(package)};
   }
 
-  /// Returns the present instruction of the frame. The stable ABI lacks the function for it, so an interpreter that does not have it is asked by attribute.
+  /// Returns the frame's present instruction. PyFrame_GetLasti is not in the stable ABI, so it is looked up when the program runs; where it is not found, the
+  /// attribute is read, which takes longer.
   static long instruction_of(PyFrameObject* frame) {
     static const auto direct = reinterpret_cast<int (*)(PyFrameObject*)>(dlsym(RTLD_DEFAULT, "PyFrame_GetLasti"));
     if (direct != nullptr) return direct(frame);

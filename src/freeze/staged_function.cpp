@@ -3,9 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cstring>
-#include <limits>
+#include <set>
 
 #include "sinter/counted.hpp"
 #include "sinter/errors.hpp"
@@ -47,22 +46,12 @@ namespace {
 
 constexpr std::int64_t kUsualRounds = 5;
 constexpr std::string_view kRoundsOfLoop = "rounds of loop ";
-constexpr std::size_t kNoLoop = std::numeric_limits<std::size_t>::max();
 
 }  // namespace
 
 InputSpec counter_spec(std::size_t loop) {
   const std::string name = fmt::format("{}{}", kRoundsOfLoop, loop + 1);
   return {DType::bool_, {AxisSize(name, kUsualRounds)}, name};
-}
-
-/// Returns the number of the loop whose rounds a size with this name counts, from 0; kNoLoop for other names.
-static std::size_t loop_of(std::string_view name) {
-  std::size_t loop = 0;
-  if (!name.starts_with(kRoundsOfLoop)) return kNoLoop;
-  name.remove_prefix(kRoundsOfLoop.size());
-  const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), loop);
-  return error == std::errc() && end == name.data() + name.size() && loop > 0 ? loop - 1 : kNoLoop;
 }
 
 std::unique_ptr<Stage> stage_after(const Stage& stage, Turn::Kind turn) {
@@ -248,17 +237,29 @@ std::vector<Tensor> StagedFunction::call(const std::vector<Tensor>& inputs, Loca
 
 namespace {
 
-/// Returns the sizes with each set of numbers of rounds that need plans of their own: none, one, and several; for more than three loops, one of them at a time.
-std::vector<std::map<std::string, std::int64_t>> with_rounds(const std::map<std::string, std::int64_t>& sizes, std::size_t counters) {
-  std::vector<std::map<std::string, std::int64_t>> all{sizes};
-  for (std::size_t loop = 0; loop < counters; ++loop)
-    for (auto& one : all) one.emplace(counter_spec(loop).name, kUsualRounds);
+/// Returns the sizes without the rounds of loops that a function with these inputs does not follow.
+NamedSizes known_sizes(NamedSizes sizes, const std::vector<InputSpec>& specs) {
+  std::erase_if(sizes, [&](const auto& size) {
+    return size.first.starts_with(kRoundsOfLoop) && std::none_of(specs.begin(), specs.end(), [&](const InputSpec& spec) { return spec.name == size.first; });
+  });
+  return sizes;
+}
+
+/// Returns the sizes with each set of numbers of rounds that need plans of their own: several, none, one, and the number among the sizes, if there is one; for
+/// more than three loops, one of them at a time.
+std::vector<NamedSizes> with_rounds(const NamedSizes& sizes, std::size_t counters) {
+  std::vector<NamedSizes> all{sizes};
+  for (std::size_t loop = 0; loop < counters; ++loop) all[0].insert_or_assign(counter_spec(loop).name, kUsualRounds);
   for (std::size_t loop = 0; loop < counters; ++loop) {
+    const std::string name = counter_spec(loop).name;
+    std::set<std::int64_t> numbers{0, 1};
+    if (const auto given = sizes.find(name); given != sizes.end()) numbers.insert(given->second);
+    numbers.erase(kUsualRounds);
     const std::size_t others = counters <= 3 ? all.size() : 1;
     for (std::size_t k = 0; k < others; ++k)
-      for (const std::int64_t rounds : {0, 1}) {
+      for (const std::int64_t rounds : numbers) {
         all.push_back(all[k]);
-        all.back()[counter_spec(loop).name] = rounds;
+        all.back()[name] = rounds;
       }
   }
   return all;
@@ -269,10 +270,7 @@ std::vector<std::map<std::string, std::int64_t>> with_rounds(const std::map<std:
 /// Plans the stages after a turn for these sizes.
 void StagedFunction::prepare_stages(Stage* before, Turn::Kind turn, const NamedSizes& sizes, Location where) {
   const std::vector<InputSpec> specs = specs_after(before, turn);
-  const std::size_t counters = specs.size() - inputs().size();
-  NamedSizes known = sizes;  // without the rounds of loops that come later
-  std::erase_if(known, [&](const auto& size) { return loop_of(size.first) >= counters && loop_of(size.first) < kNoLoop; });
-  for (const NamedSizes& all : with_rounds(known, counters)) {
+  for (const NamedSizes& all : with_rounds(known_sizes(sizes, specs), specs.size() - inputs().size())) {
     std::vector<InputSpec> at = specs;
     for (InputSpec& spec : at)
       for (AxisSize& axis : spec.shape)
@@ -455,7 +453,7 @@ bool StagedFunction::has_plan_for(const NamedSizes& sizes) const {
   const std::lock_guard lock(mutex_);
   const auto served = [](const auto& self, const Stages& stages, const NamedSizes& at) -> bool {
     const auto serves = [&](const std::unique_ptr<Stage>& stage) {
-      if (!stage->function->has_plan_for(at)) return false;
+      if (!stage->function->has_plan_for(known_sizes(at, stage->function->inputs()))) return false;
       return std::all_of(stage->next.begin(), stage->next.end(), [&](const Stages& after) {
         if (after.empty()) return true;
         NamedSizes next = at;

@@ -25,6 +25,8 @@ struct Stage {
   std::array<std::string, 4> missing;  // why the file of a loaded function has no next stage
 };
 
+using NamedSizes = std::map<std::string, std::int64_t>;
+
 /// Returns the spec of the input that counts the rounds of a loop: it has an element for each round.
 InputSpec counter_spec(std::size_t loop);
 /// Returns the stage after a turn, without its function.
@@ -64,8 +66,6 @@ class StagedFunction {
  private:
   static constexpr std::size_t kMaxStages = 32;
   struct Run;
-
-  using NamedSizes = std::map<std::string, std::int64_t>;
 
   Stages& stages_at(Stage* before, Turn::Kind turn) { return before ? before->next[static_cast<std::size_t>(turn)] : first_; }
   Stage& make(Stage* before, Turn::Kind turn, const std::vector<InputSpec>& specs, Location where);

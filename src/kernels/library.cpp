@@ -148,8 +148,7 @@ void prepare_library_call(const fuse::LibraryCall& call) {
   double depth = 0;
   if (call.op == trace::Op::matmul) depth = static_cast<double>(call.operands[0].shape.back());
   if (call.op == trace::Op::conv) depth = elements(call.operands[1].shape, 1);
-  if (block_product(call.dtype, elements(call.shape, 0) * depth).is_library)
-    if (const OneDnn* library = onednn()) library->prepare();
+  if (block_product(call.dtype, elements(call.shape, 0) * depth).is_library) onednn()->prepare();
 }
 
 std::string library_of(const fuse::LibraryCall& call) { return columns_of(call).by(call); }

@@ -40,7 +40,8 @@ void fix(onnx::Graph& graph, const std::map<std::string, Tensor>& fixed) {
   }
 }
 
-/// Returns whether subnormal constants may become 0: they are normal numbers in float64, and inputs that are fixed are data and not weights.
+/// Returns whether subnormal constants may become 0. With precision float64, subnormal numbers of float32 are normal. Constants may be computed from fixed
+/// inputs, which are data and not weights.
 bool flushes(const ModelOptions& options) {
   const auto is_data = [](const auto& fixed) { return is_floating(fixed.second.dtype()) && fixed.second.size() > 1; };
   return options.precision != DType::float64 && std::none_of(options.fixed.begin(), options.fixed.end(), is_data);

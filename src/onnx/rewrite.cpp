@@ -207,7 +207,9 @@ int take_branches(Graph& graph) {
 struct Rule {
   std::string_view name, what;
   int (*apply)(Graph& graph);
-  enum { always, once, late } when = always;  // once: after the first rounds; late: only in the rounds after that
+  /// once: after the first rounds, when constants are computed, and before products are merged, because a merged constant does not show that a part of it is
+  /// tiny as a whole; late: only in the rounds after that.
+  enum { always, once, late } when = always;
 };
 constexpr Rule kRules[] = {
     {"remove_identity", "Identity, Dropout, and casts, transposes, pads, slices, reshapes and arithmetic that change nothing are replaced by their input",

@@ -14,7 +14,7 @@ namespace {
 
 /// Operators that multiply values by constants, or add constants.
 constexpr std::string_view kWeighted[] = {"Add", "Conv", "ConvTranspose", "GRU", "Gemm", "LSTM", "MatMul", "Mul", "RNN"};
-/// Shorter lists of numbers are often written by hand, such as the 1e-45 of log(x + 1e-45), and cost little.
+/// Constants of fewer numbers are often written by hand, such as the 1e-45 of log(x + 1e-45), and cost little.
 constexpr std::int64_t kFewest = 64;
 
 /// Replaces subnormal numbers by 0, unless no number is normal: such a constant is meant to be tiny.
@@ -22,15 +22,13 @@ template <class T> bool flush(Tensor& weights) {
   using Bits = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
   constexpr Bits kSign = Bits{1} << (8 * sizeof(T) - 1), kLeast = std::bit_cast<Bits>(std::numeric_limits<T>::min());
   const std::span<const T> numbers = weights.data<T>();
-  Bits largest = 0, least = kLeast;  // `least` of those that are not 0, less one
-  for (const T x : numbers) {
-    const Bits magnitude = std::bit_cast<Bits>(x) & ~kSign;
-    largest = std::max(largest, magnitude);
-    least = std::min<Bits>(least, magnitude - 1);
-  }
-  if (largest < kLeast || least >= kLeast - 1) return false;
+  const auto magnitude = [](T x) { return std::bit_cast<Bits>(x) & ~kSign; };
+  const auto is_subnormal = [&](T x) { return magnitude(x) != 0 && magnitude(x) < kLeast; };
+  bool normal = false, subnormal = false;
+  for (const T x : numbers) normal |= magnitude(x) >= kLeast, subnormal |= is_subnormal(x);
+  if (!normal || !subnormal) return false;
   std::vector<T> flushed(numbers.begin(), numbers.end());
-  std::replace_if(flushed.begin(), flushed.end(), [](T x) { return x != 0 && (std::bit_cast<Bits>(x) & ~kSign) < kLeast; }, T(0));
+  std::replace_if(flushed.begin(), flushed.end(), is_subnormal, T(0));
   weights = from_span(flushed, weights.shape());
   return true;
 }

@@ -1,5 +1,4 @@
 // Matrix products by NumPy's rules, expressed by a library call on operands of equal rank.
-#include <algorithm>
 #include <array>
 
 #include <fmt/format.h>
@@ -18,13 +17,6 @@ namespace {
 DType product_type(DType t) {
   if (is_floating(t)) return traits(t).compute;
   return is_integer(t) && itemsize(t) <= 4 ? DType::int32 : DType::int64;
-}
-
-/// Returns whether the shapes broadcast.
-bool fit(const Shape& a, const Shape& b) {
-  for (std::size_t k = 1; k <= std::min(a.size(), b.size()); ++k)
-    if (const std::int64_t left = a[a.size() - k], right = b[b.size() - k]; left != right && left != 1 && right != 1) return false;
-  return true;
 }
 
 }  // namespace
@@ -46,11 +38,7 @@ Tensor matmul(const Arg& a, const Arg& b) {
   if (sa.size() > 2 || sb.size() > 2) {
     const Shape batch_a(sa.begin(), sa.end() - std::min<std::ptrdiff_t>(std::ssize(sa), 2)),
         batch_b(sb.begin(), sb.end() - std::min<std::ptrdiff_t>(std::ssize(sb), 2));
-    if (!fit(batch_a, batch_b)) {
-      fail<ShapeError>(site, fmt::format("shapes {} and {}: the axes before the last two, {} and {}, do not broadcast", to_string(sa), to_string(sb),
-                                         to_string(batch_a), to_string(batch_b)));
-    }
-    batch = broadcast_shape(site, std::array{&batch_a, &batch_b});
+    batch = broadcast_shape(site, std::array{&batch_a, &batch_b}, std::array{&sa, &sb});
   }
   const auto with = [&](std::int64_t rows, std::int64_t columns) {
     Shape shape = batch;

@@ -44,7 +44,9 @@ Selection selected(const Site& site, const Shape& shape, std::span<const Index* 
   Selection selection;
   auto& start_step = selection.start_step;
   Shape &sliced = selection.sliced, &result = selection.result;
-  start_step.reserve(2 * shape.size()), sliced.reserve(shape.size()), result.reserve(shape.size() + index.size());
+  start_step.reserve(2 * shape.size());
+  sliced.reserve(shape.size());
+  result.reserve(shape.size() + index.size());
   const auto keep = [&](Range r) {
     start_step.insert(start_step.end(), {r.start, r.step});
     sliced.push_back(r.count);

@@ -94,7 +94,7 @@ const Shape* broader(const Shape& a, const Shape& b) {
   return &a == &b || holds(a, b) ? &a : holds(b, a) ? &b : nullptr;
 }
 
-Shape broadcast_shape(const Site& site, std::span<const Shape* const> shapes) {
+Shape broadcast_shape(const Site& site, std::span<const Shape* const> shapes, std::span<const Shape* const> whole) {
   const Shape* longest = shapes.front();
   for (const Shape* s : shapes) {
     if (s->size() > longest->size()) longest = s;
@@ -110,11 +110,13 @@ Shape broadcast_shape(const Site& site, std::span<const Shape* const> shapes) {
         size = mine;
         continue;
       }
-      std::string all;
-      for (std::size_t i = 0; i < shapes.size(); ++i) {
-        all += (i == 0 ? "" : i + 1 == shapes.size() ? " and " : ", ") + to_string(*shapes[i]);
-      }
-      fail<ShapeError>(site, fmt::format("shapes {} do not broadcast (axis {}: {} against {})", all,
+      const auto listed = [](std::span<const Shape* const> list) {
+        std::string all;
+        for (std::size_t i = 0; i < list.size(); ++i) all += (i == 0 ? "" : i + 1 == list.size() ? " and " : ", ") + to_string(*list[i]);
+        return all;
+      };
+      const std::string which = whole.empty() ? listed(shapes) : fmt::format("{}: the axes before the last two, {},", listed(whole), listed(shapes));
+      fail<ShapeError>(site, fmt::format("shapes {} do not broadcast (axis {}: {} against {})", which,
                                          static_cast<std::int64_t>(skip + k) - static_cast<std::int64_t>(result.size()), size, mine));
     }
   }

@@ -293,7 +293,7 @@ RecordedPtr make_scan(const Site& site, Op reduction, const RecordedPtr& x, std:
 }
 
 RecordedPtr make_library(const Site& site, Op op, Operands operands, std::vector<std::int64_t> ints) {
-  thread_local std::array<Shape, kMaxArity> room;  // its memory is kept: allocating would take as long as the rest of this function
+  thread_local std::array<Shape, kMaxArity> room;  // its memory is kept, because recording a small product would spend much of its time on allocating it
   std::array<DType, kMaxArity> dtypes;
   std::size_t count = 0;
   for (const RecordedPtr& operand : operands) {

@@ -77,8 +77,9 @@ RecordedPtr operand(const Site& site, const Arg& arg, DType dtype, const ShapePt
 RecordedPtr as_node(const Site& site, const Arg& arg);
 /// Returns the one of two shapes to which both broadcast, or null if there is none.
 const Shape* broader(const Shape& a, const Shape& b);
-/// Returns the shape to which operands broadcast. Throws ShapeError, which names the axis, if they do not.
-Shape broadcast_shape(const Site& site, std::span<const Shape* const> shapes);
+/// Returns the shape to which operands broadcast. Throws ShapeError, which names the axis, if they do not. `whole`: for the message, shapes of matrices whose
+/// first axes these are.
+Shape broadcast_shape(const Site& site, std::span<const Shape* const> shapes, std::span<const Shape* const> whole = {});
 /// Checks the axes and returns them ascending, counted from the front; `all` gives all of them.
 std::vector<std::int64_t> checked_axes(const Site& site, const Axes& axes, std::int64_t ndim);
 /// Does the same for a reduction: for a 0-d tensor axis 0 or -1 means no axis, as in NumPy.

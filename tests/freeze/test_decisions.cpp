@@ -391,6 +391,7 @@ TEST_CASE("a decision on what a loop has collected, for no round, one, and more"
   frozen.save(file.path);
   const Function loaded = Function::load(file.path);
   CHECK(loaded({full({6}, 2.f), full({}, 9, DType::int64)}).size() == 1);  // on every device
+  CHECK(loaded.has_plan_for({{"n", 6}, {"rounds of loop 1", 9}}));
   CHECK(loaded.missing().empty());
   CHECK(loaded.has_plan_for({{"n", 1}}));
   for (const Function& f : {frozen, loaded})

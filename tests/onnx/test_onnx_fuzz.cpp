@@ -213,8 +213,9 @@ void break_models(const std::vector<OnnxSample>& samples, long count) {
   CHECK(outcomes.ran > 0);
 }
 
-/// Gives one input of a model another rank. The number of the mutation determines the model, the input and the rank, so that every combination occurs. The
-/// combinations are mixed, always in the same way, because neighbours are alike: a short run must not meet fifty models of one kind, all refused.
+/// Gives one input of a model another rank. The number of the mutation determines the model, the input and the rank, so that a full run tries every
+/// combination. The combinations are mixed, always in the same way, because neighbours are alike: a short run must not meet only models of one kind, all
+/// refused.
 void change_ranks(const std::vector<OnnxSample>& samples, long count) {
   struct Case {
     const OnnxSample* sample;

@@ -131,12 +131,14 @@ void multiply(const BlockProduct& product, DType dtype, const MatmulBlock& block
     throw DeviceError(fmt::format("cpu: {} failed to multiply matrices of {} by {} by {}", product.name(), block.rows, block.depth, block.columns));
 }
 
-std::string BlockProduct::name() const { return is_library ? std::string(code) : fmt::format("{} ({})", code, host_blocks().instruction_set); }
+std::string BlockProduct::name() const {
+  return is_library ? std::string(implementation) : fmt::format("{} ({})", implementation, host_blocks().instruction_set);
+}
 
 BlockProduct block_product(DType dtype, double multiply_adds) {
   constexpr double kWorthLibrary = 8 << 20;  // such products take a tenth of a millisecond; opening the library takes about ten milliseconds, once
   if (dtype == DType::float32 && multiply_adds >= kWorthLibrary)
-    if (const OneDnn* library = onednn()) return {library->multiply, library->version, false, true};
+    if (const OneDnn* library = onednn()) return {.multiply = library->multiply, .implementation = library->version, .is_library = true};
   return {host_blocks().multiply, "Eigen"};
 }
 

@@ -34,11 +34,11 @@ const HostBlocks& host_blocks();
 /// opening the library pays.
 struct BlockProduct {
   MatmulBlockFn multiply;
-  std::string_view code;    // "oneDNN 2.6.3", "Eigen"
-  bool thin = false;        // it takes columns of any number at once
-  bool is_library = false;  // else the code is compiled for several instruction sets
+  std::string_view implementation;  // "oneDNN 2.6.3", "Eigen"; never freed
+  bool thin = false;                // it takes columns of any number at once
+  bool is_library = false;          // oneDNN; others are compiled for several instruction sets
 
-  std::string name() const;  // with the instruction set, "Eigen (avx512)"; it is not made for each product, because small ones take less time
+  std::string name() const;  // with the instruction set: "Eigen (avx512)". Formatting it takes longer than a small product.
 };
 BlockProduct block_product(DType dtype, double multiply_adds);
 /// Multiplies a block. Throws DeviceError if the library fails.

@@ -9,7 +9,7 @@ namespace {
 constexpr int kDear = 13;
 /// The most accesses that are transposed, because each takes milliseconds to compile.
 constexpr int kMostAccesses = 8;
-/// Without mask registers: the most points of a row, and of a row that is stored or dear.
+/// The most points of a row; without mask registers, of a row that is stored or dear.
 constexpr int kMostPoints = 63, kMostPointsOfDear = 47;
 
 }  // namespace
@@ -42,7 +42,7 @@ int TransposedRows::wide() const { return tree_lanes_ >= 8 ? tree_lanes_ / 2 : t
 int TransposedRows::longest_transposed() const {
   const int lanes = tree_lanes_, planned = nest_.schedule.as<RowsForm>().short_rows;
   if (planned == 0 || lanes < 2 || lanes != native_lanes_ || nest_.rows != 1 || nest_.chunk_axis >= 0) return 0;
-  int readings = 0, step = kMaxLanes;  // the points of a step whose values are combined in a certain order
+  int readings = 0, step = kMaxLanes;  // `step`: the points of the shortest step of a floating-point reduction
   for (const Stage& stage : nest_.stages) {
     if (!stage.row) continue;
     if (!transposable(stage)) return 0;
@@ -64,7 +64,7 @@ int TransposedRows::longest_transposed() const {
     shorter = std::max(shorter, lanes);
   } else if (planned % lanes != 0) {  // else the lengths fill their vectors
     const bool pays = dear || readings - (stores ? 1 : 0) > 1;
-    if (pays) longest = stores ? std::min(step, 3 * lanes - 1) : std::min(2 * step, kMostPoints);  // value i of a second step meets that of the first one
+    if (pays) longest = stores ? std::min(step, 3 * lanes - 1) : std::min(2 * step, kMostPoints);  // tree_across() combines up to two steps
     else longest = readings > 1 ? wide() : 0;
   }
   return shorter < std::min(longest, planned) ? longest : 0;
@@ -81,12 +81,13 @@ bool TransposedRows::stores_rows() const {
   return std::any_of(nest_.stages.begin(), nest_.stages.end(), [](const Stage& stage) { return stage.row && !stage.stores.empty(); });
 }
 
+/// Returns whether the numbers of tree_lanes_ rows fill at most half a vector: argmax of float32 has 8 lanes, because its positions are int64.
 bool TransposedRows::computes_half_vectors() const {
   int widest = 0;  // bytes of a number that is loaded, or computed in floating point
   for (const Stage& stage : nest_.stages) {
+    if (!stage.row) continue;
     for (const int number : stage.body)
-      if (const Instr& instr = nest_.instrs[number];
-          stage.row && (instr.kind == Instr::Kind::load || (instr.kind == Instr::Kind::op && is_floating(instr.dtype))))
+      if (const Instr& instr = nest_.instrs[number]; instr.kind == Instr::Kind::load || (instr.kind == Instr::Kind::op && is_floating(instr.dtype)))
         widest = std::max(widest, static_cast<int>(itemsize(instr.dtype)));
   }
   return widest > 0 && widest * tree_lanes_ < cpu_.vector_bytes;
@@ -97,8 +98,8 @@ E TransposedRows::fill_badly() const {
   const E points = sizes_[row_axis()], idle = whole(points + (lanes - 1), lanes) - points, most = longest_transposed();
   if (!has_mask_registers()) return lanes < points && points <= most;
   E badly = points < idle * (stores_rows() && !is_dear() ? 3 : 4);
-  if (lanes < kMaxRowsAtOnce) {
-    const E longer = 2 * lanes < points, idle_of_four = whole(points + (4 * lanes - 1), 4 * lanes) - points;
+  if (lanes < kMaxRowsAtOnce) {  // along the rows, whole vectors are computed four at a time, and places (argmax) fill seven of eight well
+    const E idle_of_four = whole(points + (4 * lanes - 1), 4 * lanes) - points, longer = 2 * lanes < points;
     badly = badly || (is_dear() ? longer : longer && points < (computes_half_vectors() ? E(7 * lanes) : 4 * idle_of_four));
   }
   return E(wide()) <= points && points <= most && badly;
