@@ -56,6 +56,21 @@ def clusters(xp):
     return step, (points[:10],), lambda: [()] * 20
 
 
+def decoding(xp):
+    """One head of attention in float32, whose keys and values grow by a row of 64 at each of 100 steps."""
+    random = np.random.default_rng(4)
+    to_query, to_key, to_value, out = (xp.asarray(random.standard_normal((64, 64)).astype(np.float32) / 8) for _ in range(4))
+
+    def step(keys, values, x):
+        keys, values = xp.concatenate([keys, (x @ to_key)[None]]), xp.concatenate([values, (x @ to_value)[None]])
+        scores = keys @ (x @ to_query) / 8
+        weights = xp.exp(scores - xp.max(scores))
+        return keys, values, xp.tanh((weights / xp.sum(weights)) @ values @ out + x)
+
+    none = xp.zeros((0, 64), dtype=xp.float32)
+    return step, (none, none, xp.ones(64, dtype=xp.float32)), lambda: [()] * 100
+
+
 def loop(step, state, inputs, finish):
     """Returns the last state, and the seconds of a step. Each step reads its part of the data, as a program would."""
     start, steps = time.perf_counter(), 0
@@ -67,7 +82,7 @@ def loop(step, state, inputs, finish):
 
 def main():
     print(f"{'':10} {'NumPy':>8} {'sinter':>8} {'frozen':>8}   microseconds a step")
-    for program in (kalman, logistic, clusters):
+    for program in (kalman, logistic, clusters, decoding):
         numpy, ours = program(np), program(sn)
         ways = [(numpy[0], numpy, lambda *_: None), (ours[0], ours, sn.eval), (sn.freeze(ours[0]), ours, sn.eval)]
         best, ends = [float("inf")] * 3, [None] * 3

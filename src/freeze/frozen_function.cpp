@@ -416,9 +416,9 @@ std::vector<std::string> FrozenFunction::limits() const {
 std::shared_ptr<const Bound> FrozenFunction::bound_for(const AxisSizes& sizes, Location where) {
   const auto find = [&]() -> std::shared_ptr<const Bound> {
     const std::lock_guard lock(mutex_);
-    const auto found = std::find_if(bound_.begin(), bound_.end(), [&](const BoundAt& one) { return one.sizes == sizes; });
-    if (found == bound_.end()) return nullptr;
-    std::rotate(bound_.begin(), found, found + 1);
+    const auto found = bound_at_.find(sizes);
+    if (found == bound_at_.end()) return nullptr;
+    bound_.splice(bound_.begin(), bound_, found->second);
     return bound_.front().bound;
   };
   if (auto known = find()) return known;
@@ -437,9 +437,16 @@ std::shared_ptr<const Bound> FrozenFunction::bound_for(const AxisSizes& sizes, L
     if (others_.size() < kMaxOthers) others_.insert(sizes);
     throw;
   }
+  // A sequence that grows has other sizes at each step, and the next one has them again. Recording them anew would take longer than the step.
+  constexpr std::size_t kManyBound = 1024, kFewBound = 64, kManySteps = 1 << 16;
+  const std::size_t most = std::clamp(kManySteps / std::max<std::size_t>(made->executable.planned->steps.size(), 1), kFewBound, kManyBound);
   const std::lock_guard lock(mutex_);
-  bound_.insert(bound_.begin(), {sizes, made});
-  if (bound_.size() > kMaxBound) bound_.pop_back();
+  bound_.push_front({sizes, made});
+  bound_at_[sizes] = bound_.begin();
+  while (bound_.size() > most) {
+    bound_at_.erase(bound_.back().sizes);
+    bound_.pop_back();
+  }
   return made;
 }
 
@@ -502,8 +509,10 @@ void FrozenFunction::prepare(const std::map<std::string, std::int64_t>& given, L
 std::vector<FrozenFigures> FrozenFunction::figures() const {
   if (const auto part = sharded_last_ ? sharded_.last() : nullptr) return part->figures();
   std::vector<FrozenFigures> all;
+  constexpr std::size_t kShown = 64;
   const std::lock_guard lock(mutex_);
   for (const BoundAt& one : bound_) {
+    if (all.size() == kShown) break;
     FrozenFigures& figures = all.emplace_back();
     for (std::size_t k = 0; k < axes_.size(); ++k) figures.sizes[axes_[k]] = one.sizes[k];
     const Planned& planned = *one.bound->executable.planned;

@@ -1,6 +1,7 @@
 // Implements sinter::Function: the formula, its plans, and the executables for the sizes of its calls.
 #pragma once
 #include <atomic>
+#include <list>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -97,7 +98,6 @@ class FrozenFunction {
   std::vector<FrozenPlan> plans_to_save(const trace::Site& site);
 
  private:
-  static constexpr std::size_t kMaxBound = 64;
   struct BoundAt {
     AxisSizes sizes;
     std::shared_ptr<const Bound> bound;
@@ -142,8 +142,9 @@ class FrozenFunction {
   std::atomic<int> plan_count_{0};
   mutable Once described_;  // a file's plans do not change, so serves_ is made once, when it is first requested
   mutable std::vector<std::string> serves_;
-  mutable std::mutex mutex_;    // guards bound_ and others_
-  std::vector<BoundAt> bound_;  // the most recently called first
+  mutable std::mutex mutex_;  // guards bound_ and others_
+  std::list<BoundAt> bound_;  // the most recently called first
+  std::map<AxisSizes, std::list<BoundAt>::iterator> bound_at_;
   std::set<AxisSizes> others_;  // sizes with other decisions
 };
 

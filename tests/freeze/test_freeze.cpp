@@ -39,6 +39,26 @@ void check_same(const Function& frozen, const Function::Formula& formula, const 
 
 }  // namespace
 
+TEST_CASE("a frozen function records each of many sizes once") {
+  int recorded = 0;
+  const Function frozen = freeze(
+      [&](const std::vector<Tensor>& in) {
+        ++recorded;
+        return std::vector<Tensor>{concatenate({in[0], in[0] + 1.f}, 0)};
+      },
+      {{DType::float32, {AxisSize("n", 5)}, "x"}});
+  for (const bool again : {false, true}) {
+    const int before = recorded;
+    for (std::int64_t n = 1; n <= 200; ++n) {
+      const Tensor x = full({n}, static_cast<float>(n));
+      const std::vector<Tensor> got = frozen({x});
+      REQUIRE(got[0].shape() == Shape{2 * n});
+      CHECK(got[0](-1).item<float>() == static_cast<float>(n + 1));
+    }
+    if (again) CHECK(recorded == before);
+  }
+}
+
 TEST_CASE("a frozen formula agrees with loops in float64, and a call records, plans and compiles nothing") {
   const std::vector<float> wv = random_tensor({6, 5}).to_vector<float>(), bv = random_tensor({5}).to_vector<float>();
   const Tensor w = from_span(wv, {6, 5}), b = from_span(bv);
