@@ -13,6 +13,7 @@
 #include <random>
 #include <typeinfo>
 
+#include "called.hpp"
 #include "draws.hpp"
 #include "mutations.hpp"
 #include "ops/blocked.hpp"
@@ -23,6 +24,7 @@
 #include "temporary_folder.hpp"
 
 using namespace sinter;
+using testing::called;
 using testing::random_tensor;
 using File = testing::TemporaryFile;
 using testing::Ran;
@@ -156,20 +158,6 @@ TEST_CASE("a loaded function agrees with the formula at all sizes for which its 
   CHECK_THROWS_AS(g.save(file.path), ValueError);
   CHECK(g.explain().find("live at once") != std::string::npos);
 }
-
-namespace {
-
-/// Returns the results of a file's function; nothing if the file has no plan for such sizes.
-std::vector<Tensor> called(const Function& f, const std::vector<Tensor>& in) {
-  try {
-    return f(in);
-  } catch (const ShapeError& error) {
-    CHECK(std::string(error.what()).find("the file has no plan for") != std::string::npos);
-    return {};
-  }
-}
-
-}  // namespace
 
 TEST_CASE("a formula that records differently at some sizes is served in steps, or at one size") {
   // The formulas use half of a size, which is no sum of products; branch on odd sizes; and use a third of a size.
